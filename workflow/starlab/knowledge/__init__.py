@@ -1,0 +1,12 @@
+"""Out-of-domain knowledge questions, answered through a search tool over synthetic entries."""
+
+from __future__ import annotations
+
+from starlab.knowledge.names import NAMES, RELATION_PIECES
+from starlab.knowledge.questions import PHRASES
+from starlab.knowledge.search import PIECES
+
+
+def vocabulary() -> tuple[str, ...]:
+    """Every piece of question and tool text that a small tokenizer should hold as one token, without repetition."""
+    return tuple(dict.fromkeys(NAMES + RELATION_PIECES + PHRASES + PIECES))

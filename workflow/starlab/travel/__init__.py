@@ -1,0 +1,1 @@
+"""The travel sandbox: database, tools, plans, constraints, scores, faults."""
