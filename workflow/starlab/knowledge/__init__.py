@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from starlab.knowledge.names import NAMES, RELATION_PIECES
-from starlab.knowledge.questions import PHRASES
-from starlab.knowledge.search import PIECES
+from .names import NAMES, RELATION_PIECES
+from .questions import PHRASES
+from .search import PIECES
 
 
 def vocabulary() -> tuple[str, ...]:
-    """Every piece of question and tool text that a small tokenizer should hold as one token, without repetition."""
+    """Every piece of question and tool text that a small tokenizer should hold as one token."""
     return tuple(dict.fromkeys(NAMES + RELATION_PIECES + PHRASES + PIECES))

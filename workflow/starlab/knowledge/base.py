@@ -1,7 +1,7 @@
 """Synthetic knowledge: entries of facts, drawn from a seed.
 
-Two bases answer the same four questions (:class:`Base`): a frozen :class:`KnowledgeBase` (evaluation; saved, hashed) and a
-:class:`Draft` that draws an entry when it is first looked at, so that a dialogue over a world of its own costs
+Two bases answer the same questions (`Base`): a frozen `KnowledgeBase` (evaluation; saved, hashed) and a
+`Draft` that draws an entry when it is first looked at, so that a dialogue over a world of its own costs
 microseconds (pretraining). A frozen base is a draft of which every entry was drawn.
 """
 
@@ -10,16 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Iterable, Mapping, Protocol
+from typing import Protocol
 
-from starlab.errors import StarlabError
-from starlab.knowledge.names import KIND_OF, KINDS, POOLS, SCHEMA
+from ..errors import StarlabError
+from .names import KIND_OF, KINDS, POOLS, SCHEMA
 
 FORMAT = "starlab knowledge 1"
 SECOND_NOTE = 0.5  # share of entries with two notes; the others have one
+_FIX = "delete it and run the data stage again"
 NOTE_OF_SAME_KIND = 0.5  # a note about the entry's own kind names one of the entry's own relations
 
 
@@ -32,9 +34,9 @@ class Fact:
     value: str
 
 
-#: What a search shows, in this order: the subject's five facts, and among them one or two true facts about other
-#: entities ("notes"), as a retriever returns passages that were not asked for.
 Entry = tuple[Fact, ...]
+"""What a search shows, in this order: the subject's five facts, and among them one or two true facts about
+other entities ("notes"), as a retriever returns passages that were not asked for."""
 
 
 class Base(Protocol):
@@ -49,7 +51,7 @@ class Base(Protocol):
 
 
 class Draft:
-    """A base that draws facts on demand. ``aliases`` maps other names to their entity; such names are never values."""
+    """A base that draws facts on demand. `aliases`: other name -> entity; other names are never values."""
 
     def __init__(self, rng: random.Random, aliases: Mapping[str, str] | None = None) -> None:
         self.rng = rng
@@ -61,7 +63,7 @@ class Draft:
         return self._other(rng, kind, ())
 
     def _other(self, rng: random.Random, kind: str, avoid: Iterable[str]) -> str:
-        """A name of ``kind`` that is no alias and not in ``avoid`` (at most a handful of names, so trying is cheap)."""
+        """A name of `kind`, no alias and not in `avoid` (a handful of names at most: trying is cheap)."""
         while True:
             name = rng.choice(POOLS[kind])
             if name not in self.aliases and name not in avoid:
@@ -72,7 +74,7 @@ class Draft:
         return known if known is not None else self._draw(name, {}, ())
 
     def _draw(self, name: str, given: Mapping[str, str], avoid: Iterable[str]) -> tuple[Fact, ...]:
-        """Draw the facts of ``name``: relations in random order, all values distinct; ``given`` fixes values."""
+        """Draw the facts of `name`: relations in random order, values distinct; `given` fixes some values."""
         taken = {name, *avoid, *given.values()}
         facts = []
         for relation, kind in SCHEMA[KIND_OF[name]]:
@@ -111,7 +113,7 @@ class Draft:
         return rng.choice(tuple(self.aliases))
 
     def pair(self, rng: random.Random) -> tuple[str, str, str]:
-        """Two entities of one kind that agree in exactly one value, under one relation. Only on a fresh draft."""
+        """Two entities of one kind that agree in one value, under one relation. On a fresh draft only."""
         kind = rng.choice(KINDS)
         first = self.subject(rng, kind)
         second = self._other(rng, kind, (first,))
@@ -128,12 +130,14 @@ class KnowledgeBase:
         self.name = name
         self.entries = dict(entries)
         self.aliases = dict(aliases)
-        self._facts = {name: tuple(f for f in entry if f.subject == name) for name, entry in self.entries.items()}
+        self._facts = {
+            name: tuple(f for f in entry if f.subject == name) for name, entry in self.entries.items()
+        }
         self._subjects = {kind: tuple(n for n in self.entries if KIND_OF[n] == kind) for kind in KINDS}
         self._pairs = tuple(self._agreeing())
 
     def _agreeing(self) -> Iterable[tuple[str, str, str]]:
-        """All (first, second, relation) of one kind whose entries agree in exactly one value, under that relation."""
+        """All (first, second, relation) of one kind that agree in exactly one value, under that relation."""
         for kind in KINDS:
             for first, second in combinations(self._subjects[kind], 2):
                 relations = {fact.value: fact.relation for fact in self._facts[first]}
@@ -177,17 +181,19 @@ class KnowledgeBase:
         try:
             raw = json.loads(path.read_text(encoding="utf-8"))
             if raw["format"] != FORMAT:
-                raise StarlabError(f"{path}: field 'format' is {raw['format']!r}, expected {FORMAT!r}; make it again")
+                raise StarlabError(
+                    f"{path}: field 'format' is {raw['format']!r}, expected {FORMAT!r}; {_FIX}"
+                )
             entries = {name: tuple(Fact(*line) for line in lines) for name, lines in raw["entries"].items()}
             return KnowledgeBase(raw["name"], entries, raw["aliases"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise StarlabError(
-                f"{path}: not a readable knowledge base ({type(error).__name__}: {error}); delete it and rerun the data stage"
+                f"{path}: no readable knowledge base ({type(error).__name__}: {error}); {_FIX}"
             ) from error
 
 
 def generate(seed: int, name: str = "knowledge", aliases_per_kind: int = 6) -> KnowledgeBase:
-    """The frozen base of ``seed``: all names of all pools, ``aliases_per_kind`` of each kind as other names."""
+    """The frozen base of `seed`: all names of all pools, `aliases_per_kind` of each kind as other names."""
     rng = random.Random(seed)
     aliases: dict[str, str] = {}
     for kind in KINDS:

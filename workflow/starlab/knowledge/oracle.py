@@ -1,20 +1,22 @@
-"""The agent that answers every question through the search tool alone: the author of demonstrations, the proof of panels."""
+"""The agent that answers every question with the search tool alone; it writes demonstrations, proves
+panels."""
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
-from starlab.knowledge.questions import Question
-from starlab.knowledge.search import REDIRECT, read_values
+from .questions import Question
+from .search import REDIRECT, read_values
 
-#: (what was searched, the tool's text), in order
 Steps = list[tuple[str, str]]
+"""What was searched and the tool's text, in order."""
 
 
 def solve(question: Question, search: Callable[[str], str]) -> tuple[Steps, str]:
-    """Answer from the question's names and relations and what ``search`` returns; the gold answer is never looked at.
+    """Answer from the question's names and relations and what `search` returns, never from the gold answer.
 
-    Raises KeyError when the answer cannot be found that way: the question does not belong to this base."""
+    Raises KeyError when the answer cannot be found that way: the question does not belong to this base.
+    """
     steps: Steps = []
 
     def values(name: str) -> dict[str, str]:
@@ -26,7 +28,7 @@ def solve(question: Question, search: Callable[[str], str]) -> tuple[Steps, str]
         first, second = (set(values(subject).values()) for subject in question.subjects)
         common = first & second
         if len(common) != 1:
-            raise KeyError(f"{question.id}: {question.subjects} have {len(common)} values in common, expected one")
+            raise KeyError(f"{question.id}: {question.subjects} have {len(common)} values in common, not one")
         return steps, common.pop()
     current = question.subjects[0]
     for relation in question.relations:

@@ -12,18 +12,19 @@ shared 2       the one value on which two entities agree (the relation is not na
 triple 3       a fact of a fact of a fact
 ====== ======= ==================================================================================
 
-A text is put together from names, RELATION_PIECES and the literal :data:`PHRASES`, each meant to be one token.
+A text is put together from names, `RELATION_PIECES` and the literal `PHRASES`, each meant to be one token.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Mapping
+from typing import Any, Final
 
-from starlab.errors import StarlabError
-from starlab.knowledge.base import Base
-from starlab.knowledge.names import KIND_OF, KINDS
+from ..errors import StarlabError
+from .base import Base
+from .names import KIND_OF, KINDS
 
 FAMILIES: Final = ("people", "places", "works", "alias", "chain", "shared", "triple")
 ONE_HOP: Final[Mapping[str, tuple[str, ...]]] = {
@@ -32,7 +33,7 @@ ONE_HOP: Final[Mapping[str, tuple[str, ...]]] = {
     "works": ("work", "company"),
 }
 
-# Templates: literal pieces, X/Y for the first/second entity, 1/2/3 for the relation that is followed first/second/third.
+# Templates: literal pieces, X and Y for the entities, 1, 2, 3 for the relations in the order of use.
 _ONE: Final = (
     ("Who is the ", "1", "of ", "X", "?"),
     ("What is the ", "1", "of ", "X", "?"),
@@ -65,16 +66,19 @@ _TEMPLATES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "triple": _THREE,
 }
 _SLOTS: Final = frozenset("XY123")
-#: every literal piece of every question
 PHRASES: Final = tuple(
-    dict.fromkeys(p for group in _TEMPLATES.values() for template in group for p in template if p not in _SLOTS)
+    dict.fromkeys(p for group in _TEMPLATES.values() for form in group for p in form if p not in _SLOTS)
 )
+"""Every literal piece of every question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its gold answer. ``relations`` are in the order in which they are followed from ``subjects[0]``;
-    for the family ``shared`` the one relation is the shared one, which the text does not name."""
+    """A question with its gold answer.
+
+    `relations` are in the order in which they are followed from `subjects[0]`; in the family "shared" the one
+    relation is that of the common value, which the text does not name.
+    """
 
     id: str
     family: str
@@ -88,17 +92,14 @@ class Question:
                 "subjects": list(self.subjects), "relations": list(self.relations)}  # fmt: skip
 
     @staticmethod
-    def from_dict(row: Mapping[str, object]) -> Question:
-        """Raises KeyError or TypeError if a field is missing or of the wrong type; the reader of the file names it."""
-        texts = [row[key] for key in ("id", "family", "text", "answer")]
-        lists = [row[key] for key in ("subjects", "relations")]
-        if not all(isinstance(t, str) for t in texts) or not all(isinstance(v, list) for v in lists):
-            raise TypeError("a question has texts id, family, text, answer and lists subjects, relations")
-        return Question(*texts, *(tuple(map(str, value)) for value in lists))  # type: ignore[arg-type, misc, attr-defined]
+    def from_dict(row: Mapping[str, Any]) -> Question:
+        """The inverse of `to_dict`; raises KeyError for a missing field (whoever reads the file names it)."""
+        id, family, text, answer = (str(row[key]) for key in ("id", "family", "text", "answer"))
+        return Question(id, family, text, answer, tuple(row["subjects"]), tuple(row["relations"]))
 
 
 def sample(rng: random.Random, base: Base, family: str, id: str = "") -> Question:
-    """One question of ``family`` over ``base``; a :class:`~starlab.knowledge.base.Draft` must be fresh."""
+    """One question of `family` over `base`; a `Draft` must be fresh."""
     if family == "shared":
         first, second, relation = base.pair(rng)
         value = next(f.value for f in base.facts(first) if f.relation == relation)
@@ -117,21 +118,27 @@ def sample(rng: random.Random, base: Base, family: str, id: str = "") -> Questio
 
 
 def _walk(rng: random.Random, base: Base, entity: str, hops: int) -> tuple[tuple[str, ...], str]:
-    """Follow ``hops`` random relations; no entity twice on the way and no relation twice in the question."""
+    """Follow `hops` random relations; no entity twice on the way and no relation twice in the question."""
     relations: list[str] = []
     seen = [entity]
     while len(relations) < hops:
         options = [f for f in base.facts(seen[-1]) if f.value not in seen and f.relation not in relations]
-        fact = rng.choice(options)  # five facts, at most three names and two relations excluded, values distinct
+        fact = rng.choice(options)  # never empty: five facts, and at most four of them are ruled out
         relations.append(fact.relation)
         seen.append(fact.value)
     return tuple(relations), seen[-1]
 
 
 def _write(
-    rng: random.Random, id: str, family: str, subjects: tuple[str, ...], relations: tuple[str, ...], answer: str
+    rng: random.Random,
+    id: str,
+    family: str,
+    subjects: tuple[str, ...],
+    relations: tuple[str, ...],
+    answer: str,
 ) -> Question:
-    slots = dict(zip("XY", subjects, strict=False)) | dict(zip("123", (r + " " for r in relations), strict=False))
+    slots = dict(zip("XY", subjects, strict=False))
+    slots |= dict(zip("123", (relation + " " for relation in relations), strict=False))
     wrong = "What is the " if KIND_OF[answer] == "person" else "Who is the "
     template = rng.choice([t for t in _TEMPLATES[family] if t[0] != wrong])
     return Question(id, family, "".join(slots.get(p, p) for p in template), answer, subjects, relations)

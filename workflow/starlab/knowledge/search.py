@@ -1,48 +1,49 @@
-"""The ``Search`` tool: one argument, the exact name of an entity; its text is the entity's entry.
+"""The `Search` tool: one argument, the exact name of an entity; its text is the entity's entry.
 
-A line is ``relation value``; a note about another entity is ``name: relation value``. The relation stands right before
-its value (see :mod:`starlab.knowledge.names`).
+A line is "relation value"; a note about another entity is "name: relation value". Every line opens with a
+line break, so the token before a relation tells whose it is, and the relation stands right before its value
+(see `names`).
 """
 
 from __future__ import annotations
 
-from typing import Mapping
-
-from starlab.knowledge.base import Base, Fact
+from ..protocol import ToolCall
+from ..travel.tools import invalid_parameters, not_found
+from .base import Base, Fact
 
 TOOL = "Search"
 ARGUMENT = "query"
+PARAMETERS = {TOOL: (ARGUMENT,)}
 LINE, NOTE = "\n", ": "
 REDIRECT = "Another name of "
 UNKNOWN = ("There is no entry for ", ". Please rethink your query and try again.")
-#: literal pieces of the tool's text, beside names and RELATION_PIECES
 PIECES = (LINE, NOTE, REDIRECT, *UNKNOWN)
+"""Literal pieces of the tool's text, beside names and relations."""
 
 
 def search(base: Base, query: str) -> str:
-    """The entry of ``query``, where its name leads to, or that there is none."""
+    """The entry of `query`, or the entity that it is another name of, or that there is none."""
     entity = base.target(query)
     if entity is not None:
         return REDIRECT + entity
     entry = base.entry(query)
     if entry is None:
         return UNKNOWN[0] + query + UNKNOWN[1]
-    return LINE.join(_line(query, fact) for fact in entry)
+    return "".join(_line(query, fact) for fact in entry)
 
 
 def _line(name: str, fact: Fact) -> str:
     owner = "" if fact.subject == name else fact.subject + NOTE
-    return f"{owner}{fact.relation} {fact.value}"
+    return f"{LINE}{owner}{fact.relation} {fact.value}"
 
 
-def call(base: Base, name: str, arguments: Mapping[str, object]) -> str:
-    """Run a tool call as a policy wrote it; a wrong name or wrong arguments come back as text, never as an exception."""
-    if name != TOOL:
-        return f"Tool {name} not found, please rethink your tool call and try again."
-    query = arguments.get(ARGUMENT)
-    if set(arguments) != {ARGUMENT} or not isinstance(query, str):
-        return f"Invalid parameters for {TOOL}: expected one text argument '{ARGUMENT}'."
-    return search(base, query)
+def call(base: Base, request: ToolCall) -> str:
+    """What the agent sees. A wrong tool or a missing or unusable argument gives a text, never an
+    exception."""
+    if request.name != TOOL:
+        return not_found(request.name)
+    query = request.arguments.get(ARGUMENT)
+    return search(base, query) if isinstance(query, str) else invalid_parameters(PARAMETERS[TOOL])
 
 
 def read_values(text: str) -> dict[str, str]:

@@ -64,11 +64,11 @@ class Restaurant:
 class Attraction:
     name: str
     city: str
-    latitude: str = ""
-    longitude: str = ""
-    address: str = ""
-    phone: str = ""
-    website: str = ""
+    latitude: str
+    longitude: str
+    address: str
+    phone: str
+    website: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +160,16 @@ def _leg(row: _Row) -> Leg:
     return Leg(row["origin"], row["destination"], row["duration"] or None, row["distance"] or None)
 
 
-def _read(path: Path, parse: Callable[[_Row], T]) -> tuple[T, ...]:
-    """Parse every row of a CSV file. Raises StarlabError naming file, row and column."""
+def _read(path: Path, parse: Callable[[_Row], T], keep_gaps: bool = False) -> tuple[T, ...]:
+    """Parse every row of a CSV file; a row with an empty cell is dropped, as the official loaders do, unless
+    `keep_gaps`. Raises StarlabError naming file, row and column."""
     if not path.is_file():
         raise StarlabError(f"{path}: no such table; a travel database folder holds {', '.join(sorted(TABLES))}")
     rows = []
     with path.open(newline="", encoding="utf-8") as handle:
         for number, row in enumerate(csv.DictReader(handle), start=2):
+            if not keep_gaps and not all(row.values()):
+                continue
             try:
                 rows.append(parse(row))
             except KeyError as error:
@@ -297,7 +300,7 @@ class Database:
             hotels=_read(folder / "clean_accommodations_2022.csv", _hotel),
             restaurants=_read(folder / "clean_restaurant_2022.csv", _restaurant),
             attractions=_read(folder / "attractions.csv", _attraction),
-            legs=_read(folder / "distance.csv", _leg),
+            legs=_read(folder / "distance.csv", _leg, keep_gaps=True),
         )
 
     def save(self, folder: Path) -> None:

@@ -18,7 +18,10 @@ from .query import HOUSE_RULES
 FLIGHT_PRICES = (40, 60, 80, 100, 150, 200, 250, 300, 400)
 HOTEL_PRICES = (30, 40, 60, 80, 100, 150, 200, 250, 300)
 MEAL_PRICES = (10, 15, 20, 30, 40, 50, 60)
-DISTANCES_KM = (200, 400, 600, 800, 1200, 1600)
+DISTANCES_KM = (200, 400, 600, 800, 1200, 1600, 2400, 2800, 3000)
+"""A drive goes at 100 km an hour; the last three take a day or more and have no cost, as in the official table."""
+_HOURS_A_DAY = 20
+"""Hours at the wheel that count as a day: no real drive of the official table is longer without a "day"."""
 OCCUPANCIES = (2, 4, 8)
 ROOM_TYPES = ("Entire home/apt", "Private room", "Shared room")
 
@@ -80,7 +83,19 @@ def sample_restaurants(rng: random.Random, city: str, count: int) -> tuple[Resta
 
 
 def sample_attractions(rng: random.Random, city: str, count: int) -> tuple[Attraction, ...]:
-    return tuple(Attraction(name=name, city=city) for name in rng.sample(names.ATTRACTIONS, count))
+    """`count` attractions with distinct names."""
+    return tuple(
+        Attraction(
+            name=name,
+            city=city,
+            latitude=f"{rng.uniform(30, 45):.4f}",
+            longitude=f"{rng.uniform(-120, -75):.4f}",
+            address=f"{rng.randint(1, 99)} {name} Street, {city}",
+            phone=f"(555) 555-{rng.randint(0, 9999):04d}",
+            website="https://example.org",
+        )
+        for name in rng.sample(names.ATTRACTIONS, count)
+    )
 
 
 def sample_flights(rng: random.Random, origin: str, destination: str, date: str, count: int) -> tuple[Flight, ...]:
@@ -104,9 +119,15 @@ def sample_flights(rng: random.Random, origin: str, destination: str, date: str,
     return tuple(flights)
 
 
+def road(origin: str, destination: str, kilometres: int) -> Leg:
+    days, hours = divmod(kilometres // 100, _HOURS_A_DAY)
+    duration = f"{days} day {hours} hours" if days else f"{hours} hours 0 mins"
+    return Leg(origin, destination, duration, f"{kilometres:,} km")
+
+
 def sample_leg(rng: random.Random, origin: str, destination: str) -> Leg:
-    kilometres = rng.choice(DISTANCES_KM)
-    return Leg(origin, destination, f"{kilometres // 100} hours 0 mins", f"{kilometres:,} km")
+    """A road of random length."""
+    return road(origin, destination, rng.choice(DISTANCES_KM))
 
 
 def generate(seed: int, name: str, spec: MiniatureSpec | None = None) -> Database:

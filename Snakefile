@@ -1,0 +1,31 @@
+# starlab: from nothing to seven findings. Each stage is one file of rules; `snakemake --cores all` runs them all.
+# The experiment is config.yaml, or a preset laid over it: snakemake --cores all --configfile presets/smoke.yaml
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/tracking.smk"
+include: "rules/data.smk"
+include: "rules/policy.smk"
+include: "rules/sft.smk"
+include: "rules/rl.smk"
+include: "rules/evaluation.smk"
+include: "rules/findings.smk"
+
+
+report: "workflow/report/workflow.rst"
+
+
+localrules:
+    all,
+
+
+rule all:
+    input:
+        rules.findings.output,
+    default_target: True

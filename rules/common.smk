@@ -1,0 +1,68 @@
+# The experiment, checked before any job starts, and the helper functions that rules look their cell up with.
+# A run's settings reach its rule through `params` only: a changed row of the matrix reruns that row and nothing else.
+import os
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
+# Jobs find the package also in an environment that it is not installed in, and hash alike on every machine.
+os.environ["PYTHONPATH"] = sys.path[0]
+os.environ.setdefault("PYTHONHASHSEED", "0")
+
+from starlab import matrix
+from starlab.errors import StarlabError
+from starlab.experiment import validate
+from starlab.knowledge.questions import FAMILIES
+
+try:
+    EXPERIMENT = validate(config, [Path("config.yaml"), *workflow.overwrite_configfiles])
+except StarlabError as error:
+    raise WorkflowError(str(error)) from None
+
+RESULTS = EXPERIMENT.results
+CELLS = matrix.expand(EXPERIMENT)
+TRAINED = [cell.name for cell in CELLS if not cell.planned]
+REFERENCES = matrix.references(EXPERIMENT)
+WEIGHTS = ["model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"]
+
+
+wildcard_constraints:
+    cell=r"[^/]+",
+    reference=r"(base|sft)-[a-z0-9.]+",
+    scale=r"[a-z0-9.]+",
+    seed=r"\d+",
+    set=r"[a-z]+\d*",
+
+
+def cell_of(wildcards):
+    """The cell a file belongs to; a name that the matrix does not have ends in the nearest one that it has."""
+    try:
+        cell = matrix.find(CELLS, wildcards.cell)
+    except StarlabError as error:
+        raise WorkflowError(str(error)) from None
+    if cell.planned:
+        raise WorkflowError(f"{cell.name} is planned: there is no algorithm {cell.algorithm!r} yet")
+    return cell
+
+
+def cell_settings(wildcards):
+    """All that a run depends on beside its seed."""
+    return matrix.settings(EXPERIMENT, cell_of(wildcards))
+
+
+def cell_queries(wildcards):
+    """The training queries of a cell."""
+    return f"{RESULTS}/data/queries/{cell_of(wildcards).queries}.jsonl"
+
+
+def cell_start(wildcards):
+    """The SFT model that a run starts from: same scale, same seed."""
+    return expand(f"{RESULTS}/sft/{cell_of(wildcards).scale}/seed{wildcards.seed}/{{file}}", file=WEIGHTS)
+
+
+def base_model(wildcards):
+    """The base model's files, which the repository ships; none for a model on the hub."""
+    folder = EXPERIMENT.policy.ladder[wildcards.scale].folder
+    return expand(f"{folder}/{{file}}", file=WEIGHTS) if folder else []

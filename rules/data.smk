@@ -1,0 +1,90 @@
+# Databases, the knowledge base, and the query sets: frozen files, each with a card that holds its hash.
+
+
+rule databases:
+    output:
+        training=directory(f"{RESULTS}/data/training"),
+        unseen=directory(f"{RESULTS}/data/unseen"),
+    params:
+        world=EXPERIMENT.world.model_dump(),
+    log:
+        f"{RESULTS}/logs/databases.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/databases.tsv"
+    threads: 1
+    resources:
+        mem="1GB",
+        runtime="10m",
+    conda:
+        "../envs/data.yaml"
+    message:
+        "data: two travel databases"
+    script:
+        "../workflow/scripts/databases.py"
+
+
+rule knowledge:
+    output:
+        base=f"{RESULTS}/data/knowledge.json",
+        questions=expand(f"{RESULTS}/data/questions/{{family}}.jsonl", family=FAMILIES),
+        cards=expand(f"{RESULTS}/data/questions/{{family}}.card.json", family=FAMILIES),
+    params:
+        seed=EXPERIMENT.world.seed,
+        questions=EXPERIMENT.data.panels.questions,
+    log:
+        f"{RESULTS}/logs/knowledge.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/knowledge.tsv"
+    threads: 1
+    resources:
+        mem="1GB",
+        runtime="10m",
+    conda:
+        "../envs/data.yaml"
+    message:
+        "data: the knowledge base and {params.questions} questions in each family"
+    script:
+        "../workflow/scripts/knowledge.py"
+
+
+def synthesis_spec(wildcards):
+    """What one query set depends on: a panel on its own size, a training set on its name."""
+    panels = EXPERIMENT.data.panels.model_dump(exclude={"questions"})
+    own = {wildcards.set: panels[wildcards.set]} if wildcards.set in panels else {}
+    return EXPERIMENT.data.model_dump(exclude={"panels"}) | own
+
+
+rule queries:
+    input:
+        training=rules.databases.output.training,
+        unseen=rules.databases.output.unseen,
+    output:
+        queries=f"{RESULTS}/data/queries/{{set}}.jsonl",
+        card=f"{RESULTS}/data/queries/{{set}}.card.json",
+    params:
+        spec=synthesis_spec,
+    log:
+        f"{RESULTS}/logs/queries/{{set}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/queries/{{set}}.tsv"
+    threads: 1
+    resources:
+        mem="1GB",
+        runtime="30m",
+    conda:
+        "../envs/data.yaml"
+    message:
+        "data: queries {wildcards.set}"
+    script:
+        "../workflow/scripts/queries.py"
+
+
+# What every policy is measured on.
+PANELS = {
+    "training": rules.databases.output.training,
+    "unseen_world": rules.databases.output.unseen,
+    "knowledge": rules.knowledge.output.base,
+    "questions": rules.knowledge.output.questions,
+    "test": f"{RESULTS}/data/queries/test.jsonl",
+    "unseen": f"{RESULTS}/data/queries/unseen.jsonl",
+}

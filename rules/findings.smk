@@ -1,0 +1,28 @@
+# All runs together: contrasts, intervals, verdicts, figures, and the page that tells them.
+
+
+rule findings:
+    input:
+        cells=expand(f"{RESULTS}/cells/{{cell}}/seed{{seed}}/evaluation.json", cell=TRAINED, seed=EXPERIMENT.seeds),
+        references=expand(
+            f"{RESULTS}/references/{{reference}}/seed{{seed}}/evaluation.json",
+            reference=REFERENCES,
+            seed=EXPERIMENT.seeds,
+        ),
+    output:
+        findings=f"{RESULTS}/findings.json",
+        text=report(f"{RESULTS}/findings.md", caption="../workflow/report/findings.rst", category="Findings"),
+    log:
+        f"{RESULTS}/logs/findings.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/findings.tsv"
+    threads: 1
+    resources:
+        mem="2GB",
+        runtime="30m",
+    conda:
+        "../envs/findings.yaml"
+    message:
+        "findings: contrasts, verdicts, figures"
+    script:
+        "../workflow/scripts/findings.py"

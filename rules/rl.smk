@@ -1,0 +1,34 @@
+# One run: one cell and one seed, trained and then measured in one job, so that forcing its target reruns the run.
+# Checkpoints lie in the run's folder and are not declared: Snakemake deletes what a failing job declared, and a run
+# that was killed goes on from its last checkpoint.
+
+
+rule run:
+    input:
+        **PANELS,
+        tracking=ancient(rules.tracking_init.output),
+        start=cell_start,
+        queries=cell_queries,
+    output:
+        model=expand(f"{RESULTS}/cells/{{{{cell}}}}/seed{{{{seed}}}}/{{file}}", file=WEIGHTS),
+        metrics=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/metrics.jsonl",
+        train=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/train.json",
+        rows=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/queries.jsonl",
+        evaluation=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/evaluation.json",
+    params:
+        settings=cell_settings,
+        evaluation=EXPERIMENT.evaluation.model_dump(exclude={"cool_temperature"}),
+    log:
+        f"{RESULTS}/logs/cells/{{cell}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/cells/{{cell}}/seed{{seed}}.tsv"
+    threads: 1
+    resources:
+        mem="3GB",
+        runtime="2h",
+    conda:
+        "../envs/policy.yaml"
+    message:
+        "rl: {wildcards.cell} seed {wildcards.seed}"
+    script:
+        "../workflow/scripts/run.py"

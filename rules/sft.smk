@@ -1,0 +1,58 @@
+# The teacher acts through the tools, rejection sampling keeps what succeeded, and every scale is fine-tuned on it.
+
+
+rule teacher:
+    input:
+        queries=f"{RESULTS}/data/queries/sft.jsonl",
+        database=rules.databases.output.training,
+    output:
+        trajectories=f"{RESULTS}/sft/trajectories.jsonl",
+        card=f"{RESULTS}/sft/trajectories.card.json",
+    params:
+        teacher=EXPERIMENT.sft.teacher.model_dump(),
+    log:
+        f"{RESULTS}/logs/teacher.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/teacher.tsv"
+    threads: 1
+    resources:
+        mem="1GB",
+        runtime="30m",
+    conda:
+        "../envs/data.yaml"
+    message:
+        "sft: the teacher's trajectories"
+    script:
+        "../workflow/scripts/teacher.py"
+
+
+def sft_settings(wildcards):
+    """All that fine-tuning one scale depends on beside its seed."""
+    return matrix.sft_settings(EXPERIMENT, wildcards.scale)
+
+
+rule sft:
+    input:
+        tracking=ancient(rules.tracking_init.output),
+        base=base_model,
+        trajectories=rules.teacher.output.trajectories,
+    output:
+        model=expand(f"{RESULTS}/sft/{{{{scale}}}}/seed{{{{seed}}}}/{{file}}", file=WEIGHTS),
+        metrics=f"{RESULTS}/sft/{{scale}}/seed{{seed}}/metrics.jsonl",
+        done=f"{RESULTS}/sft/{{scale}}/seed{{seed}}/done.json",
+    params:
+        settings=sft_settings,
+    log:
+        f"{RESULTS}/logs/sft/{{scale}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/sft/{{scale}}/seed{{seed}}.tsv"
+    threads: 1
+    resources:
+        mem="3GB",
+        runtime="1h",
+    conda:
+        "../envs/policy.yaml"
+    message:
+        "sft: {wildcards.scale} seed {wildcards.seed}"
+    script:
+        "../workflow/scripts/sft.py"

@@ -1,0 +1,20 @@
+# One job creates the MLflow store before anything logs: processes that open a fresh SQLite store at once crash.
+
+
+rule tracking_init:
+    output:
+        touch(f"{RESULTS}/tracking.ready"),
+    log:
+        f"{RESULTS}/logs/tracking_init.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/tracking_init.tsv"
+    threads: 1
+    resources:
+        mem="1GB",
+        runtime="5m",
+    conda:
+        "../envs/policy.yaml"
+    message:
+        "tracking: create the MLflow store"
+    script:
+        "../workflow/scripts/tracking_init.py"

@@ -1,0 +1,320 @@
+"""The experiment file: every setting, its meaning, its default and its limits.
+
+`starlab.experiment.load` reads the files and reports mistakes; the scripts of the workflow get from these sections
+what their stage needs, as plain values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Rate = Annotated[float, Field(gt=0.0)]
+Mix = Literal["mixed", "easy", "medium", "hard"]
+Percent = Annotated[int, Field(ge=0, le=100)]
+EVERY = "every scale"
+
+
+def _by_scale(value: Any) -> Any:
+    return value if isinstance(value, dict) else {EVERY: value}
+
+
+def _as_list(value: Any) -> Any:
+    return value if value is None or isinstance(value, list | tuple) else (value,)
+
+
+PerScale = Annotated[dict[str, Rate], BeforeValidator(_by_scale)]
+"""One number for every scale, or one per scale: `{s: 3.0e-4, m: 2.0e-4}`."""
+
+T = TypeVar("T")
+OneOrMore = Annotated[tuple[T, ...], Field(min_length=1), BeforeValidator(_as_list)]
+"""A value or a list of values."""
+
+
+class Section(BaseModel):
+    """A part of the file. Unknown keys are errors; the sentence under each field is its documentation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class World(Section):
+    """The miniature travel world: two databases drawn from the same distribution, and the knowledge base."""
+
+    seed: int = 0
+    """Draws the training database, the unseen one and the knowledge base; each gets its own stream."""
+    states: Annotated[int, Field(ge=2, le=10)] = 10
+    """States in a database; a trip starts in another state than it goes to."""
+    cities_per_state: Count = 6
+    """Cities in a state."""
+    dates: Count = 12
+    """Days with flights."""
+    hotels: Count = 5
+    """Hotels in a city."""
+    restaurants: Count = 6
+    """Restaurants in a city."""
+    attractions: Count = 3
+    """Sights in a city."""
+    flights: Count = 3
+    """Flights from one city to another on one day."""
+    routes_without_flights: Share = 0.15
+    """Share of routes that nobody flies."""
+
+
+class Panels(Section):
+    """Sizes of the frozen query and question panels; no training set shares a query with any of them."""
+
+    sft: Count = 1000
+    """Queries the teacher answers."""
+    validation: Count = 100
+    """Queries looked at while settings are chosen."""
+    test: Count = 200
+    """Queries every finding is measured on, in the training database."""
+    unseen: Count = 200
+    """Queries in a database no policy has trained on."""
+    questions: Count = 30
+    """Knowledge questions in each of the seven out-of-domain families."""
+
+
+class Data(Section):
+    """Query synthesis: elements, feasibility, difficulty, text, balance."""
+
+    seed: int = 0
+    """Draws the query elements and the phrasings."""
+    days: tuple[Literal[3, 5, 7], ...] = (3,)
+    """Trip lengths to draw from, uniformly; 3, 5 and 7 days visit 1, 2 and 3 cities."""
+    thresholds: Literal["miniature", "official"] = "miniature"
+    """How many rows a query must leave over to count as feasible: fitted to the small tables, or the paper's."""
+    panels: Panels = Panels()
+    """Panel sizes."""
+
+
+class Lora(Section):
+    """Low-rank adapters (PEFT) instead of training all weights; merged into the saved model."""
+
+    rank: Count = 16
+    """Rank of the adapters."""
+    alpha: Rate = 32.0
+    """Scaling: adapters count for alpha / rank."""
+    dropout: Share = 0.0
+    """Dropout on the adapters' input while training."""
+
+
+class Model(Section):
+    """One step of the ladder: a folder or a name on the Hugging Face hub."""
+
+    folder: str | None = None
+    """Folder of the base model, relative to the project."""
+    hub: str | None = None
+    """Name of a pretrained model on the hub; downloaded at its first use."""
+    revision: str | None = None
+    """Commit of the hub model, so that the same weights come down next year."""
+    lora: Lora | None = None
+    """Adapters; without them all weights are trained."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Model:
+        if (self.folder is None) == (self.hub is None):
+            raise ValueError("expected either `folder` or `hub`")
+        return self
+
+
+class Policy(Section):
+    """The ladder of base models, smallest first."""
+
+    ladder: dict[Annotated[str, Field(pattern=r"^[a-z0-9.]+$")], Model] = {
+        "s": Model(folder="models/s"),
+        "m": Model(folder="models/m"),
+        "l": Model(folder="models/l"),
+    }
+    """Name of a scale (as cells spell it) and its base model."""
+
+
+class Teacher(Section):
+    """Who shows the protocol: acts through the tools; rejection sampling keeps what succeeded."""
+
+    skill: Share = 0.0
+    """How it picks rows: 0 at random (right protocol, chance plans), 1 by solving the query."""
+    retry_rate: Share = 0.1
+    """Share of its calls that fail once, to show the policy how to try again."""
+    keep: Share = 0.8
+    """Share of the successful, well-formed trajectories that is kept, best first."""
+    limit: Count = 300
+    """At most this many are kept."""
+
+
+class Sft(Section):
+    """Fine-tuning on the teacher's successful trajectories: a weak start that knows the protocol."""
+
+    teacher: Teacher = Teacher()
+    """Where the trajectories come from."""
+    replay: Share = 0.5
+    """Share of general tool-use examples mixed in, so that out-of-domain skill is not forgotten."""
+    epochs: Rate = 4.0
+    """Passes over the mixture."""
+    lr: PerScale = {EVERY: 1.0e-3}
+    """Learning rate."""
+    batch: Count = 16
+    """Trajectories in a gradient step."""
+
+
+class Dapo(Section):
+    """What dapo has beyond grpo. A section named like an algorithm reaches that algorithm's cells only."""
+
+    refills: Annotated[int, Field(ge=0)] = 4
+    """Times that a step may draw again in place of groups whose rewards are all alike."""
+
+
+class Rl(Section):
+    """One reinforcement-learning run. No KL term, asymmetric clipping, advantages normalised in the group."""
+
+    steps: Count = 80
+    """Gradient steps, the same for every cell."""
+    prompts: Count = 8
+    """Queries in a step."""
+    group: Annotated[int, Field(ge=2)] = 8
+    """Rollouts for each query (G)."""
+    lr: PerScale = {EVERY: 2.0e-4}
+    """Learning rate, constant."""
+    minibatches: Count = 2
+    """Optimizer updates that a step's rollouts are split into."""
+    temperature: Rate = 0.7
+    """Sampling temperature of rollouts."""
+    clip_low: Share = 0.2
+    """The ratio is clipped below at 1 - clip_low."""
+    clip_high: Share = 0.28
+    """The ratio is clipped above at 1 + clip_high (clip-higher)."""
+    max_calls: Count = 60
+    """Tool calls an episode may make."""
+    max_tokens: Count = 1024
+    """Longest episode; a longer one leaves the loss and stays in its group's statistics."""
+    save_every: Count = 20
+    """Steps between checkpoints; a killed run resumes from the last one."""
+    dapo: Dapo = Dapo()
+    """What only dapo has."""
+
+
+class Evaluation(Section):
+    """How a policy is measured; the panels' sizes are in `data.panels`."""
+
+    temperature: Rate = 0.7
+    """Sampled decoding, reported beside greedy."""
+    cool_temperature: Rate = 0.3
+    """Lower temperature for the SFT references, so that sharpening is not read as learning."""
+    max_calls: Count = 60
+    """Tool calls an episode may make."""
+    max_tokens: Count = 1024
+    """Longest episode."""
+
+
+class Findings(Section):
+    """Statistics behind the verdicts; the claims themselves are in `starlab/findings/claims.yaml`."""
+
+    bootstrap: Count = 2000
+    """Resamples of the hierarchical bootstrap (seeds, then queries)."""
+    confidence: Annotated[float, Field(gt=0.5, lt=1.0)] = 0.95
+    """Level of the intervals."""
+    seed: int = 0
+    """Seed of the bootstrap."""
+
+
+class Tracking(Section):
+    """MLflow. The run folders are the truth; the store can be made again from them."""
+
+    enabled: bool = True
+    """Off: runs write their folders only (`starlab tracking rebuild` fills the store later)."""
+    uri: str | None = None
+    """Tracking server; without one, a SQLite store in `results`. MLFLOW_TRACKING_URI wins over both."""
+    experiment: str = "starlab"
+    """Name of the MLflow experiment."""
+
+
+class Row(Section):
+    """One row of the matrix: the product of its values. A value or a list of values for each factor."""
+
+    axis: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
+    """What varies; rows of the same axis belong together, and axes may share cells."""
+    scale: OneOrMore[str] | None = None
+    """Steps of the ladder."""
+    reward: OneOrMore[str] | None = None
+    """Rewards, from `starlab/rewards.py`."""
+    algorithm: OneOrMore[str] | None = None
+    """Algorithms, from `starlab/training/algorithms/`."""
+    mix: OneOrMore[Mix] | None = None
+    """Difficulty of the training queries: mixed is easy, medium and hard as 4:3:3."""
+    size: OneOrMore[Count] | None = None
+    """Number of training queries; the number of gradient steps does not change with it."""
+    noise: OneOrMore[Percent] | None = None
+    """Tool calls that fail during training, in per cent."""
+
+
+class Held(Section):
+    """What a row leaves unsaid."""
+
+    scale: str = "m"
+    """Step of the ladder."""
+    reward: str = "macro"
+    """Reward."""
+    algorithm: str = "grpo"
+    """Algorithm."""
+    mix: Mix = "mixed"
+    """Difficulty mix."""
+    size: Count = 1000
+    """Number of training queries."""
+    noise: Percent = 0
+    """Failing tool calls in per cent."""
+
+
+class Override(Section):
+    """Settings of one cell that differ from the section `rl`. Leave it empty for a clean comparison."""
+
+    steps: Count | None = None
+    """Gradient steps."""
+    lr: Rate | None = None
+    """Learning rate."""
+
+
+class Matrix(Section):
+    """Which cells are trained."""
+
+    held: Held = Held()
+    """Value of each factor where a row does not name it."""
+    axes: tuple[Row, ...] = Field(default=(), min_length=1)
+    """The rows."""
+    overrides: dict[str, Override] = {}
+    """By cell name; only that cell runs again when its line changes."""
+
+
+class Experiment(Section):
+    """The whole file."""
+
+    results: Annotated[str, Field(min_length=1)] = "results"
+    """Folder that everything is written to; presets have their own."""
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] = (0, 1, 2)
+    """Run seeds, paired across cells. Settings are tuned on seeds from 1000 up only."""
+    world: World = World()
+    """The miniature world."""
+    data: Data = Data()
+    """Queries."""
+    policy: Policy = Policy()
+    """Base models."""
+    sft: Sft = Sft()
+    """Supervised fine-tuning."""
+    rl: Rl = Rl()
+    """Reinforcement learning."""
+    evaluation: Evaluation = Evaluation()
+    """Evaluation."""
+    findings: Findings = Findings()
+    """Statistics."""
+    tracking: Tracking = Tracking()
+    """MLflow."""
+    matrix: Matrix
+    """The cells."""
+
+
+def per_scale(value: Mapping[str, float], scale: str) -> float:
+    """The number that holds for `scale`."""
+    return value[EVERY] if EVERY in value else value[scale]

@@ -1,0 +1,91 @@
+"""What every job of the workflow does around its work: its threads, its log file, and one clear line when it fails."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .config import Experiment
+from .errors import StarlabError
+from .experiment import validate
+from .tracking import Store
+
+
+@dataclass
+class Job:
+    """`with Job(snakemake) as job:`; a script opens it before it imports anything heavy.
+
+    Whatever is printed or logged goes to the rule's log file; `say` and the reason of a failure go to the terminal.
+    """
+
+    snakemake: Any
+
+    def __enter__(self) -> Job:
+        threads = str(self.snakemake.threads)
+        # Read once, when the numeric libraries are first imported.
+        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            os.environ[name] = threads
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+        self.log = Path(str(self.snakemake.log[0]))
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        self.terminal = os.fdopen(os.dup(2), "w", encoding="utf-8")
+        target = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        for stream in (1, 2):
+            os.dup2(target, stream)
+        logging.basicConfig(
+            level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True
+        )
+        return self
+
+    def say(self, text: str) -> None:
+        """One line to whoever watches, and to the log."""
+        print(text, file=sys.stderr, flush=True)
+        print(f"starlab: {text}", file=self.terminal, flush=True)
+
+    @property
+    def experiment(self) -> Experiment:
+        """The whole experiment, for what is logged only: what a result depends on reaches a job through params."""
+        return validate(self.snakemake.config)
+
+    @property
+    def store(self) -> Store:
+        """Where this experiment's runs are logged."""
+        experiment = self.experiment
+        return Store(Path(experiment.results), **experiment.tracking.model_dump())
+
+    @property
+    def title(self) -> str:
+        """What the job is about: its rule and the values of its wildcards."""
+        values = " ".join(str(value) for value in self.snakemake.wildcards)
+        return f"{self.snakemake.rule} {values}".strip()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            return
+        if not isinstance(error, StarlabError):
+            traceback.print_exception(error)
+        self.say(f"{self.title}: {reason(error, self.log)}")
+        # The traceback is in the log; a second copy on the terminal would bury the line above.
+        raise SystemExit(143 if isinstance(error, KeyboardInterrupt) else 1) from None
+
+
+def reason(error: BaseException, log: Path) -> str:
+    """Why a job ended, in one line that says what to do."""
+    if isinstance(error, StarlabError):
+        return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped; run the same command again and it goes on from its last checkpoint"
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full; make room and run the same command again, finished results are kept"
+    text = " ".join(str(error).split()) or "no message"
+    return f"{type(error).__name__}: {text[:300]} (traceback in {log})"

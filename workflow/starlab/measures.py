@@ -1,0 +1,62 @@
+"""The names under which numbers are logged. One vocabulary, so that runs can be compared and MLflow accepts every name."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+STEP: Mapping[str, str] = {}
+"""Metrics of one training step, by stage-independent name, with what they say."""
+
+EVALUATION = re.compile(r"(validation|test|unseen|knowledge)/(greedy|sampled|cool)/([a-z_0-9]+/)?[a-z_0-9]+")
+"""Metrics of an evaluation: panel/decoding/metric, or panel/decoding/level/metric and panel/decoding/check/name."""
+
+DECODINGS = ("greedy", "sampled", "cool")
+
+
+def known(name: str) -> bool:
+    """Whether a metric of this name may be logged."""
+    return name in STEP or EVALUATION.fullmatch(name) is not None
+
+
+def evaluation_measures(evaluation: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of an `evaluation.json` that are worth a curve: scores, checks, and success by level."""
+    found: dict[str, float] = {}
+    for panel, entry in evaluation["panels"].items():
+        for decoding in (name for name in DECODINGS if name in entry):
+            numbers = entry[decoding]
+            place = f"{panel}/{decoding}"
+            scores = {name: value for name, value in numbers.items() if isinstance(value, int | float)}
+            found |= {f"{place}/{name}": float(value) for name, value in scores.items()}
+            checks = numbers.get("checks", {})
+            found |= {f"{place}/check/{word(name)}": float(value) for name, value in checks.items()}
+            levels = numbers.get("by_level", {})
+            found |= {f"{place}/{word(name)}/success": float(level["success"]) for name, level in levels.items()}
+    return found
+
+
+def word(name: str) -> str:
+    """`name` with nothing in it that MLflow refuses."""
+    return re.sub(r"[^a-z0-9_]+", "_", name.lower())
+
+
+def read_steps(folder: Path) -> Iterator[tuple[int, dict[str, float]]]:
+    """(step, numbers) of a run folder: its `metrics.jsonl`, then its evaluation at the last step.
+
+    A line that a kill cut off is passed over.
+    """
+    last = 0
+    path = folder / "metrics.jsonl"
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        last = int(row.pop("step", last + 1))
+        yield last, {name: value for name, value in row.items() if isinstance(value, int | float)}
+    path = folder / "evaluation.json"
+    if path.exists():
+        yield last, evaluation_measures(json.loads(path.read_text(encoding="utf-8")))

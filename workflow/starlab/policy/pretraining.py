@@ -1,0 +1,162 @@
+"""Pretrain a base model of the ladder on atomic skills, and measure them.
+
+Paid once: the repository ships the weights, `snakemake base_models` makes them again. The recipe follows what was
+measured (docs/tuning.md): plain initialisation, a first stretch of repetition and associative recall until copying
+works, then all skills at once, on worlds drawn afresh for every dialogue.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..seeds import derive, generator
+from .encoding import Encoded, encode_dialogues
+from .ladder import Architecture, build_model
+from .skills import MEASURED, SKILLS
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedTokenizerBase, Qwen2ForCausalLM
+
+COPYING = ("repeat", "recall")
+CHUNK = 256
+IGNORED = -100
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainingSpec:
+    """How a base model is made."""
+
+    architecture: Architecture
+    steps: int
+    tokens_per_step: int = 2048
+    """Tokens a step, padding not counted."""
+    learning_rate: float = 0.02
+    """Peak rate of Muon, for the matrices of the decoder layers."""
+    embedding_rate: float = 3e-3
+    """Peak rate of AdamW, for embeddings, norms and biases."""
+    warmup: int = 100
+    copying: float = 0.1
+    """Share of the steps, at the start, spent on repetition and recall alone."""
+    weights: Mapping[str, float] | None = None
+    """Share of every skill after that; None: all alike."""
+    seed: int = 0
+
+
+def batches(tokenizer: PreTrainedTokenizerBase, spec: PretrainingSpec) -> Iterator[list[Encoded]]:
+    """Endless batches of about `tokens_per_step` tokens, dialogues of like length together."""
+    rng = generator("pretraining", spec.seed)
+    weights = dict(spec.weights or dict.fromkeys(SKILLS, 1.0))
+    step = 0
+    while True:
+        pool: list[Encoded] = []
+        copying = step < spec.copying * spec.steps
+        names = rng.choices(COPYING, k=CHUNK) if copying else rng.choices(tuple(weights), tuple(weights.values()), k=CHUNK)
+        pool = sorted(encode_dialogues(tokenizer, [SKILLS[name](rng) for name in names]), key=lambda item: len(item[0]))
+        groups: list[list[Encoded]] = [[]]
+        tokens = 0
+        for item in pool:
+            if tokens + len(item[0]) > spec.tokens_per_step and groups[-1]:
+                groups.append([])
+                tokens = 0
+            groups[-1].append(item)
+            tokens += len(item[0])
+        rng.shuffle(groups)
+        for group in groups:
+            step += 1
+            yield group
+
+
+def _tensors(group: list[Encoded], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """ids and labels, (batch, length), padded on the right; a causal model never looks at that padding."""
+    import torch
+
+    length = max(len(ids) for ids, _ in group)
+    ids = torch.full((len(group), length), pad)
+    labels = torch.full((len(group), length), IGNORED)
+    for row, (tokens, mask) in enumerate(group):
+        ids[row, : len(tokens)] = torch.tensor(tokens)
+        labels[row, : len(tokens)] = torch.where(torch.tensor(mask), torch.tensor(tokens), IGNORED)
+    return ids, labels
+
+
+def loss_and_hits(model: Qwen2ForCausalLM, ids: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Mean cross-entropy over the spoken tokens, and which of them are the most likely token, (batch, length - 1)."""
+    import torch
+
+    hidden = model.model(input_ids=ids).last_hidden_state[:, :-1]
+    targets = labels[:, 1:]
+    spoken = targets != IGNORED
+    logits = model.lm_head(hidden[spoken])
+    loss = torch.nn.functional.cross_entropy(logits, targets[spoken])
+    hits = torch.ones_like(spoken)
+    hits[spoken] = logits.detach().argmax(-1) == targets[spoken]
+    return loss, hits
+
+
+def measure(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerBase, seed: int, count: int = 100) -> dict[str, float]:
+    """Share of fresh dialogues of every skill in which each spoken token is the model's first choice (greedy, exact)."""
+    import torch
+
+    mastery = {}
+    for name, sample in MEASURED.items():
+        rng = generator("skills", seed, name)
+        encoded = encode_dialogues(tokenizer, [sample(rng) for _ in range(count)])
+        with torch.inference_mode():
+            _, hits = loss_and_hits(model, *_tensors(encoded, tokenizer.pad_token_id))
+        mastery[name] = hits.all(1).float().mean().item()
+    return mastery
+
+
+def pretrain(spec: PretrainingSpec, out: Path, tokenizer: PreTrainedTokenizerBase, threads: int = 1, every: int = 500) -> None:
+    """Train, measure and save a base model with its card and curve."""
+    import torch
+
+    from .muon import Muon
+
+    torch.set_num_threads(threads)
+    model = build_model(spec.architecture, tokenizer, derive("init", spec.seed))
+    matrices = [p for n, p in model.named_parameters() if p.ndim == 2 and "embed" not in n]
+    chosen = {id(p) for p in matrices}
+    others = [p for p in model.parameters() if id(p) not in chosen]
+    optimizers = [
+        Muon(matrices, lr=spec.learning_rate),
+        torch.optim.AdamW(others, lr=spec.embedding_rate, betas=(0.9, 0.95), weight_decay=0.0),
+    ]
+    peaks = [spec.learning_rate, spec.embedding_rate]
+    out.mkdir(parents=True, exist_ok=True)
+    started, total = time.process_time(), 0.0
+    with (out / "curve.jsonl").open("w") as curve:
+        for step, group in enumerate(batches(tokenizer, spec), start=1):
+            factor = min(1.0, step / spec.warmup) * min(1.0, max(0.02, (spec.steps - step) / (0.4 * spec.steps)))
+            for optimizer, peak in zip(optimizers, peaks, strict=True):
+                optimizer.param_groups[0]["lr"] = peak * factor
+            loss, _ = loss_and_hits(model, *_tensors(group, tokenizer.pad_token_id))
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            for optimizer in optimizers:
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=True)
+            total += loss.item()
+            if step % every == 0 or step == spec.steps:
+                row = {"step": step, "loss": total / every, "cpu_seconds": time.process_time() - started}
+                total = 0.0
+                model.eval()
+                row |= {f"skill/{name}": value for name, value in measure(model, tokenizer, seed=spec.seed + 1).items()}
+                model.train()
+                curve.write(json.dumps({k: round(v, 4) for k, v in row.items()}) + "\n")
+                curve.flush()
+            if step >= spec.steps:
+                break
+    model.eval()
+    model.save_pretrained(out)
+    tokenizer.save_pretrained(out)
+    card = {"spec": asdict(spec), "parameters": sum(p.numel() for p in model.parameters()), "cpu_seconds": round(time.process_time() - started, 1),
+            "skills": {name: round(value, 3) for name, value in measure(model, tokenizer, spec.seed + 2, 300).items()}}  # fmt: skip
+    (out / "card.json").write_text(json.dumps(card, indent=2) + "\n")

@@ -1,0 +1,23 @@
+"""Which code ran."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from . import __version__
+
+def code_version() -> str:
+    """The commit that runs, with a plus sign if files differ from it; the package version without git."""
+    where = Path(__file__).parent
+    try:
+        commit = _git(where, "rev-parse", "--short=12", "HEAD")
+        changed = _git(where, "status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.SubprocessError):
+        return __version__
+    return f"{commit}+" if changed else commit
+
+
+def _git(where: Path, *words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=where, capture_output=True, text=True, check=True, timeout=10)
+    return done.stdout.strip()

@@ -1,0 +1,261 @@
+"""The teacher: knows the protocol, and chooses as well as its `skill` says.
+
+It acts through the task like any agent: look-ups first (again when one fails), then a plan in which names
+stand in the order in which the tools listed them. Every choice - how to travel, each flight, each city, hotel,
+restaurant and sight - is the solver's with probability `skill`, else a random row among those it was shown.
+At skill 0 plans succeed by chance, at 1 they are the solver's.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ..protocol import Message, ToolCall, render_answer, render_call, render_response
+from ..seeds import generator
+from ..tasks import Grade
+from ..travel.database import Attraction, Hotel, Restaurant
+from ..travel.faults import Faults
+from ..travel.plan import Drive, FlightRide, Place, Plan, Ride, Taxi, Venue, render
+from ..travel.task import TravelTask
+from .outline import HOME, Choices, Outline, fill, outline_of, places_of, plain
+
+MAX_ATTEMPTS = 8
+"""Times the teacher makes one call before it gives the query up."""
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One episode. `plan` and `grade` are those of the answer; without one the teacher gave up."""
+
+    query_id: str
+    level: str
+    messages: tuple[Message, ...]
+    calls: int
+    """Tool calls, failed ones included."""
+    failed_calls: int
+    plan: Plan | None
+    grade: Grade
+
+    @property
+    def success(self) -> bool:
+        return self.grade.metrics["success"] == 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row of a file of trajectories."""
+        return {
+            "id": self.query_id,
+            "level": self.level,
+            "messages": list(self.messages),
+            "calls": self.calls,
+            "failed_calls": self.failed_calls,
+            "score": dict(self.grade.metrics),
+        }
+
+
+class _GaveUp(Exception):
+    """One call failed `MAX_ATTEMPTS` times."""
+
+
+@dataclass
+class _Episode:
+    """The dialogue so far."""
+
+    task: TravelTask
+    faults: Faults
+    number: int
+    messages: list[Message]
+    calls: int = 0
+    failed: int = 0
+
+    def look_up(self, tool: str, **arguments: str) -> str:
+        """The tool's text; the same call again as long as it fails."""
+        call = ToolCall(tool, arguments)
+        for _ in range(MAX_ATTEMPTS):
+            failure = self.faults.text(tool, self.task.id, self.number, self.calls)
+            text = failure or self.task.call(call)
+            self.calls += 1
+            self.messages.append({"role": "assistant", "content": render_call(call)})
+            self.messages.append({"role": "user", "content": render_response(text)})
+            if failure is None:
+                return text
+            self.failed += 1
+        raise _GaveUp
+
+
+@dataclass(frozen=True, slots=True)
+class Teacher:
+    """`seed` draws the choices; `faults` decides which of its calls fail."""
+
+    skill: float
+    seed: int
+    faults: Faults
+
+    def answer(self, task: TravelTask, witness: Plan, episode: int = 0) -> Trajectory:
+        """Work on one query, of which `witness` is the solver's plan."""
+        rng = generator("teacher", self.seed, task.id, episode)
+        dialogue = _Episode(task, self.faults, episode, task.prompt())
+        try:
+            plan = _Trip(dialogue, witness, rng, self.skill).plan()
+        except _GaveUp:
+            plan = None
+        text = None if plan is None else render(plan)
+        if text is not None:
+            dialogue.messages.append({"role": "assistant", "content": render_answer(text)})
+        return Trajectory(
+            query_id=task.id,
+            level=task.level,
+            messages=tuple(dialogue.messages),
+            calls=dialogue.calls,
+            failed_calls=dialogue.failed,
+            plan=plan,
+            grade=task.grade(text),
+        )
+
+
+@dataclass
+class _Trip:
+    """The choices for one query."""
+
+    dialogue: _Episode
+    witness: Plan
+    rng: random.Random
+    skill: float
+    outline: Outline = field(init=False)
+    places: tuple[str, ...] = field(init=False)
+
+    def plan(self) -> Plan:
+        query = self.dialogue.task.query
+        self.outline = self._pick(outline_of(self.witness), [plain(query.visiting_city_number)])
+        self.places = (query.org, *self._cities())
+        rides = self._rides()
+        hotels: dict[int, str] = {}
+        meals: dict[int, tuple[str, ...]] = {}
+        sights: dict[int, tuple[str, ...]] = {}
+        for place in (*range(1, len(self.places)), HOME):
+            beds = sum(day.bed == place for day in self.outline)
+            plates = sum(used == place for day in self.outline for used in day.meals.values())
+            visits = sum(seen == place for day in self.outline for seen in day.sights)
+            if beds and (hotel := self._hotel(self.places[place])):
+                hotels[place] = hotel
+            if plates:
+                meals[place] = self._restaurants(self.places[place], plates)
+            if visits:
+                sights[place] = self._sights(self.places[place], visits)
+        return fill(self.outline, Choices(self.places, rides, hotels, meals, sights))
+
+    def _pick(self, best: Item | None, options: Sequence[Item]) -> Item:
+        """The solver's choice with probability `skill`, if there is one; else any of `options`."""
+        lucky = self.rng.random() < self.skill
+        return best if lucky and best is not None else self.rng.choice(options)
+
+    def _cities(self) -> tuple[str, ...]:
+        query, database = self.dialogue.task.query, self.dialogue.task.database
+        if query.days == 3:
+            return (query.dest,)
+        text = self.dialogue.look_up("SearchCity", state=query.dest)
+        shown = [city for city in database.states.get(query.dest, ()) if city in text]
+        chosen: list[str] = []
+        for best in places_of(self.witness)[1:]:
+            left = [city for city in shown if city not in chosen]
+            chosen.append(self._pick(best if best in left else None, left))
+        return tuple(chosen)
+
+    def _rides(self) -> dict[int, Ride]:
+        """A ride for every day on the move. The first one decides between the own car and being carried."""
+        rides: dict[int, Ride] = {}
+        solved = {number: day.ride for number, day in enumerate(self.witness.days, start=1)}
+        drives = self._pick(isinstance(solved[1], Drive), (True, False))
+        for number, day in enumerate(self.outline, start=1):
+            if not day.moves:
+                continue
+            first = not rides
+            best = solved.get(number)
+            modes = ["taxi", "flight"] if self._pick(isinstance(best, Taxi), (False,)) else ["flight", "taxi"]
+            if first:
+                modes.insert(0 if drives else 1, "self-driving")
+            elif drives:
+                modes = ["self-driving"]
+            ride = self._ride(modes, number, self.places[day.start], self.places[day.end], best)
+            if ride is not None:
+                rides[number] = ride
+                drives = isinstance(ride, Drive)
+        return rides
+
+    def _ride(
+        self, modes: Sequence[str], day: int, origin: str, destination: str, best: object
+    ) -> Ride | None:
+        """A ride of the first of `modes` that goes; None when none does."""
+        task = self.dialogue.task
+        for mode in modes:
+            if mode == "flight":
+                date = task.query.date[day - 1]
+                text = self.dialogue.look_up(
+                    "SearchFlight", departure=origin, destination=destination, date=date
+                )
+                flights = [row.number for row in task.database.flights_on(origin, destination, date)]
+                shown = [number for number in flights if number in text]
+                if shown:
+                    solved = best.number if isinstance(best, FlightRide) else None
+                    number = self._pick(solved if solved in shown else None, shown)
+                    return FlightRide(number, origin, destination)
+                continue
+            self.dialogue.look_up(
+                "GoogleDistanceMatrix", departure=origin, destination=destination, mode=mode
+            )
+            leg = task.database.leg(origin, destination)
+            if leg is not None and leg.driving_cost is not None:
+                return Drive(origin, destination) if mode == "self-driving" else Taxi(origin, destination)
+        return None
+
+    def _hotel(self, city: str) -> str | None:
+        """The hotel of a city; None when no hotel was shown."""
+        text = self.dialogue.look_up("SearchAccommodation", city=city)
+        shown = _as_listed(self.dialogue.task.database.hotels_in(city), text)
+        solved = [day.accommodation for day in self.witness.days]
+        best = next((bed.name for bed in solved if isinstance(bed, Place) and bed.city == city), None)
+        return self._pick(best if best in shown else None, shown) if shown else None
+
+    def _restaurants(self, city: str, count: int) -> tuple[str, ...]:
+        """Different restaurants for `count` meals, in the order in which they were listed."""
+        text = self.dialogue.look_up("SearchRestaurant", city=city)
+        shown = _as_listed(self.dialogue.task.database.restaurants_in(city), text)
+        solved = [venue for day in self.witness.days for _, venue in day.meals()]
+        return self._several(shown, solved, city, count)
+
+    def _sights(self, city: str, count: int) -> tuple[str, ...]:
+        """Different attractions for `count` visits, in the order in which they were listed."""
+        text = self.dialogue.look_up("SearchAttraction", city=city)
+        shown = _as_listed(self.dialogue.task.database.attractions_in(city), text)
+        solved = [venue for day in self.witness.days for venue in day.attractions]
+        return self._several(shown, solved, city, count)
+
+    def _several(
+        self, shown: Sequence[str], solved: Sequence[Venue], city: str, count: int
+    ) -> tuple[str, ...]:
+        best = [venue.name for venue in solved if isinstance(venue, Place) and venue.city == city]
+        # what the solver contributes is settled first, so that chance cannot take its rows away
+        chosen = [name for name in best[:count] if self.rng.random() < self.skill and name in shown]
+        left = [name for name in shown if name not in chosen]
+        chosen += self.rng.sample(left, min(count - len(chosen), len(left)))
+        return tuple(name for name in shown if name in chosen)
+
+
+def _as_listed(rows: Sequence[Hotel | Restaurant | Attraction], text: str) -> list[str]:
+    """The names of `rows` that a tool's text shows, in the order of the text.
+
+    A name may be part of another one ("Inn", "Old Inn"): a line that ends with the name as a field of its own counts
+    before one that merely contains it.
+    """
+    lines = text.split("\n")
+    places = {}
+    for row in rows:
+        found = [index for index, line in enumerate(lines) if row.name in line]
+        own = [index for index in found if f", {lines[index]}".endswith(f", {row.name}")]
+        if found:
+            places[row.name] = (own or found)[0]
+    return sorted(places, key=lambda name: places[name])

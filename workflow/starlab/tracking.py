@@ -1,0 +1,287 @@
+"""MLflow: a copy of the run folders that people can look at while runs go.
+
+Nothing here may stop a run: whatever MLflow throws becomes one warning, and the run goes on with its files alone.
+`rebuild` makes the store again from the run folders. The store is created under a file lock, because several processes
+that open a fresh SQLite store at once crash in its migration.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, TypeVar
+
+from .errors import StarlabError
+from .measures import evaluation_measures, known, read_steps
+from .runs import Folder, Run, Status, folders
+
+FLUSH_EVERY = 200
+"""Metrics that are collected before a batch is sent; one batch costs what one metric does."""
+FLUSH_AFTER = 10.0
+"""Seconds after which a batch is sent anyway, so that the web page follows the run."""
+ARTIFACTS = ("metrics.jsonl", "train.json", "evaluation.json", "queries.jsonl", "card.json", "done.json")
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class Killed(KeyboardInterrupt):
+    """SIGTERM. Like Ctrl-C it passes through `except Exception`, so that a run ends where it stands."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """Where runs are logged. Without a `uri` a SQLite file in the results folder."""
+
+    results: Path
+    uri: str | None = None
+    experiment: str = "starlab"
+    enabled: bool = True
+    file: str = "mlflow.db"
+
+    @property
+    def address(self) -> str:
+        """The tracking URI; MLFLOW_TRACKING_URI wins, as MLflow's users expect."""
+        return os.environ.get("MLFLOW_TRACKING_URI") or self.uri or f"sqlite:///{self.database.absolute()}"
+
+    @property
+    def local(self) -> bool:
+        """Whether the store is the file in the results folder."""
+        return self.address == f"sqlite:///{self.database.absolute()}"
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file."""
+        return self.results / self.file
+
+    @property
+    def artifacts(self) -> Path:
+        """Copies of the runs' small files."""
+        return self.results / "mlartifacts"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Alone among the processes of this machine."""
+        self.results.mkdir(parents=True, exist_ok=True)
+        with (self.results / ".mlflow.lock").open("w") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+
+    def open(self) -> tuple[Any, str]:
+        """(MlflowClient, id of the experiment); creates both when they are not there yet."""
+        # MLflow would retry a dead server for minutes and report usage to its makers.
+        os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
+        for name in ("mlflow", "alembic"):
+            logging.getLogger(name).setLevel(logging.ERROR)
+        from mlflow import MlflowClient
+
+        with self.locked():
+            client = MlflowClient(tracking_uri=self.address)
+            found = client.get_experiment_by_name(self.experiment)
+            if found is not None:
+                return client, found.experiment_id
+            location = self.artifacts.absolute().as_uri() if self.local else None
+            return client, client.create_experiment(self.experiment, artifact_location=location)
+
+
+@dataclass
+class RunLogger:
+    """One run in one folder: `with RunLogger(store, folder, run) as log: log.step(1, {"reward": 0.4})`.
+
+    Entering claims the folder (StarlabError if another process has it); leaving records in the folder and in MLflow
+    whether the run FINISHED, FAILED or was KILLED. `resumes` says whether checkpoints of the same run are there.
+    """
+
+    store: Store
+    folder: Folder
+    run: Run
+    resumes: bool = False
+    _client: Any = None
+    _id: str = ""
+    _batch: list[Any] = field(default_factory=list)
+    _sent: float = 0.0
+    _logged_until: int = -1
+    _unknown: set[str] = field(default_factory=set)
+    _handler: Any = None
+
+    def __enter__(self) -> RunLogger:
+        self.run, self.resumes = self.folder.claim(self.run)
+        self._handler = signal.signal(signal.SIGTERM, _raise_killed)
+        if self.store.enabled:
+            self._attempt(self._begin)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the record below is written whole
+        if kind is None:
+            status = Status.FINISHED
+        else:
+            status = Status.KILLED if issubclass(kind, KeyboardInterrupt) else Status.FAILED
+        self.run = self.folder.finish(self.run, status)
+        self._attempt(lambda: self._end(status))
+        signal.signal(signal.SIGTERM, self._handler)
+
+    def step(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Metrics of one step, by the names of `measures.py`; others are left out with one warning."""
+        if step > self._logged_until:
+            self._attempt(lambda: self._collect(step, metrics))
+
+    def evaluation(self, result: Mapping[str, Any], step: int) -> None:
+        """All numbers of an evaluation."""
+        self._attempt(lambda: self._collect(step, evaluation_measures(result)))
+
+    def _attempt(self, action: Callable[[], T]) -> T | None:
+        """Do something with MLflow; the first failure turns it off for this run."""
+        if not self.store.enabled:
+            return None
+        try:
+            return action()
+        except Exception as error:
+            self.store = replace(self.store, enabled=False)
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            logger.warning(
+                "MLflow failed, the run goes on without it (`starlab tracking rebuild` fills it in later): %s", reason
+            )
+            return None
+
+    def _begin(self) -> None:
+        client, experiment = self.store.open()
+        note = self.folder.path / "mlflow_run_id"
+        previous = note.read_text(encoding="utf-8").strip() if note.exists() else ""
+        if previous and self.resumes and _exists(client, previous):
+            self._id = previous
+            client.update_run(previous, status=Status.RUNNING)
+            history = [client.get_metric_history(previous, name) for name in ("reward", "loss")]
+            self._logged_until = max((point.step for points in history for point in points), default=-1)
+        else:
+            # One run for each cell and seed: a run that starts afresh takes the place of the earlier one.
+            if previous and _exists(client, previous):
+                client.delete_run(previous)
+            self._id = create(client, experiment, self.run)
+            note.write_text(self._id + "\n", encoding="utf-8")
+        self._client, self._sent = client, time.monotonic()
+
+    def _collect(self, step: int, metrics: Mapping[str, float]) -> None:
+        from mlflow.entities import Metric
+
+        if self._client is None:
+            return
+        now = int(time.time() * 1000)
+        for name, value in metrics.items():
+            if known(name):
+                self._batch.append(Metric(name, float(value), now, step))
+            elif name not in self._unknown:
+                self._unknown.add(name)
+                logger.warning("metric %r is not in the vocabulary (measures.py) and is not logged", name)
+        if len(self._batch) >= FLUSH_EVERY or time.monotonic() - self._sent > FLUSH_AFTER:
+            self._flush()
+
+    def _flush(self) -> None:
+        for start in range(0, len(self._batch), 1000):  # MLflow takes at most 1000 at a time
+            self._client.log_batch(self._id, metrics=self._batch[start : start + 1000])
+        self._batch, self._sent = [], time.monotonic()
+
+    def _end(self, status: Status) -> None:
+        if self._client is None:
+            return
+        self._flush()
+        upload(self._client, self._id, self.folder)
+        self._client.set_terminated(self._id, status)
+
+
+def _raise_killed(signum: int, frame: FrameType | None) -> None:
+    raise Killed("terminated")
+
+
+def _exists(client: Any, run_id: str) -> bool:
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return bool(client.get_run(run_id).info.lifecycle_stage == "active")
+    except MlflowException:
+        return False
+
+
+def create(client: Any, experiment: str, run: Run) -> str:
+    """A new MLflow run for `run`: named by it, tagged, with its settings as parameters."""
+    from mlflow.entities import Param, RunTag
+
+    tags = {"cell": run.name, "seed": str(run.seed), "stage": run.stage, **run.tags}
+    made = client.create_run(experiment, start_time=int(run.started * 1000), run_name=run.title)
+    client.log_batch(
+        made.info.run_id,
+        params=[Param(name, str(value)) for name, value in run.settings.items()],
+        tags=[RunTag(name, str(value)) for name, value in tags.items()],
+    )
+    return str(made.info.run_id)
+
+
+def upload(client: Any, run_id: str, folder: Folder) -> None:
+    """Copy the small files of a run to MLflow; weights stay in the folder only."""
+    client.set_tag(run_id, "folder", str(folder.path))
+    for name in ARTIFACTS:
+        if (folder.path / name).exists():
+            client.log_artifact(run_id, str(folder.path / name))
+
+
+def rebuild(store: Store) -> int:
+    """Make the local store again from the run folders; the number of runs in it.
+
+    The new database is complete before it takes the place of the old one.
+    """
+    from mlflow.entities import Metric
+
+    if not store.local:
+        raise StarlabError(f"only the store in {store.results} can be rebuilt, not {store.address}")
+    busy = [folder.path for folder in folders(store.results) if folder.running()]
+    if busy:
+        raise StarlabError(f"{busy[0]} is being written; rebuild when no run is going")
+    draft = replace(store, file=".mlflow-rebuild.db", uri=None)
+    draft.database.unlink(missing_ok=True)
+    client, experiment = draft.open()
+    made = set()
+    for folder in folders(store.results):
+        run = folder.read()
+        if run is None:
+            continue
+        run_id = create(client, experiment, run)
+        points = [
+            Metric(name, float(value), int(run.started * 1000) + step, step)
+            for step, measured in read_steps(folder.path)
+            for name, value in measured.items()
+            if known(name)
+        ]
+        for start in range(0, len(points), 1000):
+            client.log_batch(run_id, metrics=points[start : start + 1000])
+        upload(client, run_id, folder)
+        status = Status.KILLED if run.status is Status.RUNNING else run.status
+        client.set_terminated(run_id, status, end_time=int((run.ended or folder.last_write()) * 1000))
+        (folder.path / "mlflow_run_id").write_text(run_id + "\n", encoding="utf-8")
+        made.add(run_id)
+    draft.database.replace(store.database)
+    for path in store.artifacts.glob("*"):
+        if path.name not in made:
+            shutil.rmtree(path)
+    return len(made)
+
+
+def initialise(store: Store) -> None:
+    """Create the store before anything logs. A failure is a warning, as everywhere in tracking."""
+    try:
+        if store.enabled:
+            store.open()
+    except Exception as error:
+        logger.warning("MLflow store %s cannot be created, runs go on without it: %s", store.address, error)
