@@ -26,6 +26,6 @@ localrules:
 
 
 rule all:
+    default_target: True
     input:
         rules.findings.output,
-    default_target: True

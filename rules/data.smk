@@ -5,18 +5,18 @@ rule databases:
     output:
         training=directory(f"{RESULTS}/data/training"),
         unseen=directory(f"{RESULTS}/data/unseen"),
-    params:
-        world=EXPERIMENT.world.model_dump(),
     log:
         f"{RESULTS}/logs/databases.log",
     benchmark:
         f"{RESULTS}/benchmarks/databases.tsv"
+    conda:
+        "../envs/data.yaml"
     threads: 1
     resources:
         mem="1GB",
         runtime="10m",
-    conda:
-        "../envs/data.yaml"
+    params:
+        world=EXPERIMENT.world.model_dump(),
     message:
         "data: two travel databases"
     script:
@@ -28,19 +28,19 @@ rule knowledge:
         base=f"{RESULTS}/data/knowledge.json",
         questions=expand(f"{RESULTS}/data/questions/{{family}}.jsonl", family=FAMILIES),
         cards=expand(f"{RESULTS}/data/questions/{{family}}.card.json", family=FAMILIES),
-    params:
-        seed=EXPERIMENT.world.seed,
-        questions=EXPERIMENT.data.panels.questions,
     log:
         f"{RESULTS}/logs/knowledge.log",
     benchmark:
         f"{RESULTS}/benchmarks/knowledge.tsv"
+    conda:
+        "../envs/data.yaml"
     threads: 1
     resources:
         mem="1GB",
         runtime="10m",
-    conda:
-        "../envs/data.yaml"
+    params:
+        seed=EXPERIMENT.world.seed,
+        questions=EXPERIMENT.data.panels.questions,
     message:
         "data: the knowledge base and {params.questions} questions in each family"
     script:
@@ -61,18 +61,18 @@ rule queries:
     output:
         queries=f"{RESULTS}/data/queries/{{set}}.jsonl",
         card=f"{RESULTS}/data/queries/{{set}}.card.json",
-    params:
-        spec=synthesis_spec,
     log:
         f"{RESULTS}/logs/queries/{{set}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/queries/{{set}}.tsv"
+    conda:
+        "../envs/data.yaml"
     threads: 1
     resources:
         mem="1GB",
         runtime="30m",
-    conda:
-        "../envs/data.yaml"
+    params:
+        spec=synthesis_spec,
     message:
         "data: queries {wildcards.set}"
     script:

@@ -13,7 +13,11 @@ def reference_model(wildcards):
 def reference_settings(wildcards):
     """Scale, and the hub model if there is one."""
     kind, scale = wildcards.reference.split("-", 1)
-    return {"kind": kind, "scale": scale, "model": EXPERIMENT.policy.ladder[scale].model_dump(exclude={"lora"})}
+    return {
+        "kind": kind,
+        "scale": scale,
+        "model": EXPERIMENT.policy.ladder[scale].model_dump(exclude={"lora"}),
+    }
 
 
 rule reference:
@@ -24,19 +28,19 @@ rule reference:
     output:
         rows=f"{RESULTS}/references/{{reference}}/seed{{seed}}/queries.jsonl",
         evaluation=f"{RESULTS}/references/{{reference}}/seed{{seed}}/evaluation.json",
-    params:
-        settings=reference_settings,
-        evaluation=EXPERIMENT.evaluation.model_dump(),
     log:
         f"{RESULTS}/logs/references/{{reference}}/seed{{seed}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/references/{{reference}}/seed{{seed}}.tsv"
+    conda:
+        "../envs/policy.yaml"
     threads: 1
     resources:
         mem="3GB",
         runtime="30m",
-    conda:
-        "../envs/policy.yaml"
+    params:
+        settings=reference_settings,
+        evaluation=EXPERIMENT.evaluation.model_dump(),
     message:
         "evaluation: {wildcards.reference} seed {wildcards.seed}"
     script:

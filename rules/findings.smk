@@ -3,7 +3,9 @@
 
 rule findings:
     input:
-        cells=expand(f"{RESULTS}/cells/{{cell}}/seed{{seed}}/evaluation.json", cell=TRAINED, seed=EXPERIMENT.seeds),
+        cells=expand(
+            f"{RESULTS}/cells/{{cell}}/seed{{seed}}/evaluation.json", cell=TRAINED, seed=EXPERIMENT.seeds
+        ),
         references=expand(
             f"{RESULTS}/references/{{reference}}/seed{{seed}}/evaluation.json",
             reference=REFERENCES,
@@ -16,12 +18,12 @@ rule findings:
         f"{RESULTS}/logs/findings.log",
     benchmark:
         f"{RESULTS}/benchmarks/findings.tsv"
+    conda:
+        "../envs/findings.yaml"
     threads: 1
     resources:
         mem="2GB",
         runtime="30m",
-    conda:
-        "../envs/findings.yaml"
     message:
         "findings: contrasts, verdicts, figures"
     script:

@@ -15,19 +15,19 @@ rule run:
         train=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/train.json",
         rows=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/queries.jsonl",
         evaluation=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/evaluation.json",
-    params:
-        settings=cell_settings,
-        evaluation=EXPERIMENT.evaluation.model_dump(exclude={"cool_temperature"}),
     log:
         f"{RESULTS}/logs/cells/{{cell}}/seed{{seed}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/cells/{{cell}}/seed{{seed}}.tsv"
+    conda:
+        "../envs/policy.yaml"
     threads: 1
     resources:
         mem="3GB",
         runtime="2h",
-    conda:
-        "../envs/policy.yaml"
+    params:
+        settings=cell_settings,
+        evaluation=EXPERIMENT.evaluation.model_dump(exclude={"cool_temperature"}),
     message:
         "rl: {wildcards.cell} seed {wildcards.seed}"
     script:

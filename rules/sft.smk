@@ -8,18 +8,18 @@ rule teacher:
     output:
         trajectories=f"{RESULTS}/sft/trajectories.jsonl",
         card=f"{RESULTS}/sft/trajectories.card.json",
-    params:
-        teacher=EXPERIMENT.sft.teacher.model_dump(),
     log:
         f"{RESULTS}/logs/teacher.log",
     benchmark:
         f"{RESULTS}/benchmarks/teacher.tsv"
+    conda:
+        "../envs/data.yaml"
     threads: 1
     resources:
         mem="1GB",
         runtime="30m",
-    conda:
-        "../envs/data.yaml"
+    params:
+        teacher=EXPERIMENT.sft.teacher.model_dump(),
     message:
         "sft: the teacher's trajectories"
     script:
@@ -40,18 +40,18 @@ rule sft:
         model=expand(f"{RESULTS}/sft/{{{{scale}}}}/seed{{{{seed}}}}/{{file}}", file=WEIGHTS),
         metrics=f"{RESULTS}/sft/{{scale}}/seed{{seed}}/metrics.jsonl",
         done=f"{RESULTS}/sft/{{scale}}/seed{{seed}}/done.json",
-    params:
-        settings=sft_settings,
     log:
         f"{RESULTS}/logs/sft/{{scale}}/seed{{seed}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/sft/{{scale}}/seed{{seed}}.tsv"
+    conda:
+        "../envs/policy.yaml"
     threads: 1
     resources:
         mem="3GB",
         runtime="1h",
-    conda:
-        "../envs/policy.yaml"
+    params:
+        settings=sft_settings,
     message:
         "sft: {wildcards.scale} seed {wildcards.seed}"
     script:

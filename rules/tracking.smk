@@ -8,12 +8,12 @@ rule tracking_init:
         f"{RESULTS}/logs/tracking_init.log",
     benchmark:
         f"{RESULTS}/benchmarks/tracking_init.tsv"
+    conda:
+        "../envs/policy.yaml"
     threads: 1
     resources:
         mem="1GB",
         runtime="5m",
-    conda:
-        "../envs/policy.yaml"
     message:
         "tracking: create the MLflow store"
     script:

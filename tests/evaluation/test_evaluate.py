@@ -205,15 +205,19 @@ def test_a_missing_panel_and_an_empty_one_are_named(tmp_path: Path, data: Path) 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny model that has learned nothing: its turns are noise, which is all that these tests need."""
+    """A tiny model that has learned nothing: its turns are noise that stops after some tokens or many, as sampled."""
+    import torch
     from starlab.policy.ladder import Architecture, build_model
     from starlab.policy.tokenizer import build_tokenizer
 
     folder = tmp_path_factory.mktemp("model")
     tokenizer = build_tokenizer()
-    build_model(
-        Architecture(hidden=32, layers=1, heads=2, intermediate=32), tokenizer, seed=0
-    ).save_pretrained(folder)
+    network = build_model(Architecture(hidden=32, layers=1, heads=2, intermediate=32), tokenizer, seed=0)
+    with torch.no_grad():  # let one direction of the residual stream decide how likely a turn is to end
+        network.model.norm.weight.zero_()
+        network.model.norm.weight[0] = 1.0
+        network.model.embed_tokens.weight[tokenizer.eos_token_id, 0] = 4.0
+    network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
@@ -243,7 +247,7 @@ def test_a_missing_or_damaged_model_file_ends_in_one_message(model: Path, tmp_pa
         (tmp_path / file.name).write_bytes(file.read_bytes())
     content = (tmp_path / name).read_bytes()
     (tmp_path / name).write_bytes(content[: len(content) // 2])
-    with pytest.raises(StarlabError, match="damaged.*run the job that makes this model again"):
+    with pytest.raises(StarlabError, match=r"damaged.*run the job that makes this model again"):
         load(tmp_path)
     (tmp_path / name).unlink()
     with pytest.raises(StarlabError, match=f"{name}: the file is missing"):

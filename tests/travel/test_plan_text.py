@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlab.travel.plan import (
     Day,
@@ -28,7 +28,8 @@ WITNESS = (
     '[{"day": 1, "current_city": "from A to B", "transportation": "Flight Number: F012, from A to B", '
     '"breakfast": "-", "attraction": "-", "lunch": "-", "dinner": "Name, B", "accommodation": "Hotel, B"}, '
     '{"day": 2, "current_city": "B", "transportation": "-", "breakfast": "Name, B", '
-    '"attraction": "Sight, B;Park, B;", "lunch": "Name, B", "dinner": "Name, B", "accommodation": "Hotel, B"}]'
+    '"attraction": "Sight, B;Park, B;", "lunch": "Name, B", "dinner": "Name, B", '
+    '"accommodation": "Hotel, B"}]'
 )
 
 
@@ -57,9 +58,7 @@ def test_plans_survive_being_written_and_read(days: int) -> None:
         assert parse(render(plan)) == plan
 
 
-_word = st.text(st.characters(exclude_characters=";,", exclude_categories=("Cs", "Zs")), min_size=1).filter(
-    lambda text: text != "-"
-)
+_word = st.text("aZé和\"\\'-.:()&0\u2010", min_size=1, max_size=5).filter(lambda text: text != "-")
 _place = st.builds(Place, _word, _word)
 _day = st.builds(
     Day,
@@ -72,7 +71,8 @@ _day = st.builds(
 )
 
 
-@given(st.lists(_day, min_size=1).map(lambda days: Plan(tuple(days))))
+@settings(max_examples=40, deadline=None)
+@given(st.lists(_day, min_size=1, max_size=3).map(lambda days: Plan(tuple(days))))
 def test_any_typed_plan_survives_being_written_and_read(plan: Plan) -> None:
     assert parse(render(plan)) == plan
 

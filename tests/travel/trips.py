@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from starlab.travel import names
 from starlab.travel.database import Database
-from starlab.travel.miniature import generate
+from starlab.travel.miniature import MiniatureSpec, generate, road
 from starlab.travel.plan import Day, Plan, Stay, to_json
 from starlab.travel.query import (
     HOUSE_RULES,
@@ -26,14 +25,25 @@ RICH = 10**6
 
 
 @cache
+def rough() -> Database:
+    """A miniature world as it is: some cities have no road or no flight between them."""
+    return generate(3, "test", MiniatureSpec(states=4, cities_per_state=4, dates=8))
+
+
+@cache
 def world() -> Database:
-    return generate(3, "test")
+    """The same world with a road between any two cities: every ride can be replaced by a drive or a taxi."""
+    legs = [
+        leg if leg.driving_cost is not None else road(leg.origin, leg.destination, 1600)
+        for leg in rough().legs
+    ]
+    return replace(rough(), legs=tuple(legs))
 
 
 def random_query(
     rng: random.Random, database: Database, days: int, budget: int = RICH, constrained: bool = True
 ) -> Query:
-    """Any trip of `days` days; with `constrained`, each local constraint is asked for with probability 1/2."""
+    """Any trip of `days` days; with `constrained`, it asks for each local constraint with probability 1/2."""
     state = rng.choice(sorted(database.states))
     home = rng.choice([city for city in database.cities if database.state_of(city) != state])
     dates = sorted({flight.date for flight in database.flights})
@@ -62,15 +72,17 @@ def random_query(
     )
 
 
-def solved(days: int, count: int, constrained: bool = False, seed: int = 0) -> Iterator[tuple[Query, Plan]]:
-    """`count` queries that have a solution, with the solver's plan."""
+@cache
+def solved(days: int, count: int, constrained: bool = False, seed: int = 0) -> tuple[tuple[Query, Plan], ...]:
+    """`count` queries over `world()` that have a solution, with the solver's plan."""
     rng = random.Random(seed)
-    while count:
+    pairs: list[tuple[Query, Plan]] = []
+    while len(pairs) < count:
         query = random_query(rng, world(), days, constrained=constrained)
         solution = solve(query, world())
         if isinstance(solution, Solution):
-            count -= 1
-            yield query, solution.plan
+            pairs.append((query, solution.plan))
+    return tuple(pairs)
 
 
 def stay_index(plan: Plan) -> int:

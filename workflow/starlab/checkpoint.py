@@ -1,4 +1,5 @@
-"""Whether a model folder holds a whole checkpoint, told without loading it: files, size, and the hash on its card."""
+"""Whether a model folder holds a whole checkpoint, told without loading it: files, size, and the hash on its
+card."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ FILES = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config
 
 
 def check(folder: Path, mend: str) -> None:
-    """StarlabError, ending in how to `mend` it, if a file is missing, cut off or not the one that the card describes."""
+    """StarlabError, ending in how to `mend` it, if a file is missing, cut off or not the one that the card
+    describes."""
     for name in FILES:
         if not (folder / name).is_file():
             raise StarlabError(f"{folder / name} is missing; {mend}")
@@ -29,7 +31,8 @@ def check(folder: Path, mend: str) -> None:
 
 
 def expected_size(content: bytes) -> int:
-    """The size that a safetensors file says it has: 8 bytes, a JSON header, the tensors. -1 if it says nothing."""
+    """The size that a safetensors file says it has: 8 bytes, a JSON header, the tensors. -1 if it says
+    nothing."""
     length = int.from_bytes(content[:8], "little")
     try:
         header = json.loads(content[8 : 8 + length])

@@ -1,7 +1,7 @@
 """The experiment file: every setting, its meaning, its default and its limits.
 
-`starlab.experiment.load` reads the files and reports mistakes; the scripts of the workflow get from these sections
-what their stage needs, as plain values.
+`starlab.experiment.load` reads the files and reports mistakes; the scripts of the workflow get from these
+sections what their stage needs, as plain values.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ class Data(Section):
     days: tuple[Literal[3, 5, 7], ...] = (3,)
     """Trip lengths to draw from, uniformly; 3, 5 and 7 days visit 1, 2 and 3 cities."""
     thresholds: Literal["miniature", "official"] = "miniature"
-    """How many rows a query must leave over to count as feasible: fitted to the small tables, or the paper's."""
+    """How many rows a query must leave over to count as feasible: fitted to the small tables, or the
+    paper's."""
     panels: Panels = Panels()
     """Panel sizes."""
 
@@ -142,8 +143,8 @@ class Teacher(Section):
     """Share of its calls that fail once, to show the policy how to try again."""
     keep: Share = 0.8
     """Share of the successful, well-formed trajectories that is kept, best first."""
-    limit: Count = 300
-    """At most this many are kept."""
+    trajectories: Count = 300
+    """At most this many are kept, in the order of the queries."""
 
 
 class Sft(Section):
@@ -191,6 +192,8 @@ class Rl(Section):
     """Tool calls an episode may make."""
     max_tokens: Count = 1024
     """Longest episode; a longer one leaves the loss and stays in its group's statistics."""
+    max_turn_tokens: Count = 256
+    """Longest turn."""
     save_every: Count = 20
     """Steps between checkpoints; a killed run resumes from the last one."""
     dapo: Dapo = Dapo()
@@ -208,6 +211,8 @@ class Evaluation(Section):
     """Tool calls an episode may make."""
     max_tokens: Count = 1024
     """Longest episode."""
+    turn_tokens: Count = 256
+    """Longest turn."""
 
 
 class Findings(Section):

@@ -1,7 +1,7 @@
 """From files to an experiment: read, merge as Snakemake does, validate, and report mistakes where they stand.
 
-Everything is checked before any job starts. A mistake is reported with file and line, its path in the file, what was
-expected and the nearest valid name.
+Everything is checked before any job starts. A mistake is reported with file and line, its path in the file,
+what was expected and the nearest valid name.
 """
 
 from __future__ import annotations

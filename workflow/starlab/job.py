@@ -1,4 +1,5 @@
-"""What every job of the workflow does around its work: its threads, its log file, and one clear line when it fails."""
+"""What every job of the workflow does around its work: its threads, its log file, and one clear line when it
+fails."""
 
 from __future__ import annotations
 
@@ -7,22 +8,31 @@ import logging
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .config import Experiment
 from .errors import StarlabError
 from .experiment import validate
-from .tracking import Store
+from .provenance import code_version
+from .runs import Folder, Run
+from .tracking import RunLogger, Store
+
+if TYPE_CHECKING:
+    from .evaluation.panels import Panel
+
+FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 @dataclass
 class Job:
     """`with Job(snakemake) as job:`; a script opens it before it imports anything heavy.
 
-    Whatever is printed or logged goes to the rule's log file; `say` and the reason of a failure go to the terminal.
+    Whatever is printed or logged goes to the rule's log file; `say` and the reason of a failure go to the
+    terminal.
     """
 
     snakemake: Any
@@ -40,9 +50,7 @@ class Job:
         target = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         for stream in (1, 2):
             os.dup2(target, stream)
-        logging.basicConfig(
-            level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True
-        )
+        logging.basicConfig(level=logging.INFO, stream=sys.stderr, format=FORMAT, force=True)
         return self
 
     def say(self, text: str) -> None:
@@ -52,7 +60,8 @@ class Job:
 
     @property
     def experiment(self) -> Experiment:
-        """The whole experiment, for what is logged only: what a result depends on reaches a job through params."""
+        """The whole experiment, for what is logged only: what a result depends on reaches a job through
+        params."""
         return validate(self.snakemake.config)
 
     @property
@@ -60,6 +69,25 @@ class Job:
         """Where this experiment's runs are logged."""
         experiment = self.experiment
         return Store(Path(experiment.results), **experiment.tracking.model_dump())
+
+    def run(self, name: str, settings: Mapping[str, Any], tags: Mapping[str, str] | None = None) -> RunLogger:
+        """The record of this job's run, in the folder of its first output; enter it to start the run."""
+        folder = Folder(Path(str(self.snakemake.output[0])).parent)
+        seed = int(self.snakemake.wildcards.seed)
+        stage = {"run": "rl", "reference": "evaluation"}.get(self.snakemake.rule, self.snakemake.rule)
+        run = Run(name, stage, seed, settings, {"code": code_version(), **(tags or {})})
+        return RunLogger(self.store, folder, run)
+
+    def panels(self) -> list[Panel]:
+        """What policies are measured on: trips in both databases, and knowledge questions."""
+        from .evaluation.panels import knowledge_panel, travel_panel
+
+        files = self.snakemake.input
+        return [
+            travel_panel("test", Path(files.test), Path(files.training)),
+            travel_panel("unseen", Path(files.unseen), Path(files.unseen_world)),
+            knowledge_panel("knowledge", Path(files.questions[0]).parent, Path(files.knowledge)),
+        ]
 
     @property
     def title(self) -> str:

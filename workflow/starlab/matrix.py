@@ -1,7 +1,8 @@
 """The matrix: from the experiment file to cells, their names, their settings, and what differs between two.
 
-A cell is one point of scale, reward, algorithm, training queries (mix and size) and tool noise; a run is a cell and
-a seed. Rows of the file are products of values, rows may name the same cell, and such a cell is trained once.
+A cell is one point of scale, reward, algorithm, training queries (mix and size) and tool noise; a run is a
+cell and a seed. Rows of the file are products of values, rows may name the same cell, and such a cell is
+trained once.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from .config import EVERY, Experiment, Row, per_scale
@@ -24,12 +24,11 @@ PATTERN = re.compile(
 ANNOUNCED = ("arpo",)
 """Algorithms that the matrix may name before they exist; their cells are planned, and not trained."""
 
-ALGORITHMS = Path(__file__).parent / "training" / "algorithms"
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One point of the matrix. `noise` is in per cent; `axes`, the rows it belongs to, are not its identity."""
+    """One point of the matrix. `noise` is in per cent; `axes`, the rows it belongs to, are not its
+    identity."""
 
     scale: str
     reward: str
@@ -60,8 +59,10 @@ class Cell:
 
 
 def algorithms() -> frozenset[str]:
-    """One algorithm, one file. Files are looked for rather than imported, since they need torch."""
-    return frozenset(path.stem for path in ALGORITHMS.glob("[a-z]*.py"))
+    """The names that `starlab/training/algorithms/` registers."""
+    from .training.algorithms import ALGORITHMS
+
+    return frozenset(ALGORITHMS)
 
 
 def rewards() -> frozenset[str]:
@@ -153,7 +154,7 @@ def settings(experiment: Experiment, cell: Cell) -> dict[str, Any]:
         "lr": per_scale(experiment.rl.lr, cell.scale),
         "lora": lora.model_dump() if lora else None,
         **common,
-        **(own.model_dump() if own is not None else {}),
+        "settings": own.model_dump() if own is not None else {},
         **(override.model_dump(exclude_none=True) if override else {}),
     }
 
@@ -171,6 +172,8 @@ def sft_settings(experiment: Experiment, scale: str) -> dict[str, Any]:
 def diff(experiment: Experiment, first: Cell, second: Cell) -> dict[str, tuple[Any, Any]]:
     """Every setting in which two cells differ, with both values (None: the cell has no such setting)."""
     one, other = settings(experiment, first), settings(experiment, second)
+    for values in (one, other):
+        values |= values.pop("settings")
     names = [*one, *(name for name in other if name not in one)]
     return {name: (one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name)}
 

@@ -1,4 +1,5 @@
-"""The names under which numbers are logged. One vocabulary, so that runs can be compared and MLflow accepts every name."""
+"""The names under which numbers are logged. One vocabulary, so that runs can be compared and MLflow accepts
+every name."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-STEP: Mapping[str, str] = {}
-"""Metrics of one training step, by stage-independent name, with what they say."""
+from .training.metrics import STEP
 
 EVALUATION = re.compile(r"(validation|test|unseen|knowledge)/(greedy|sampled|cool)/([a-z_0-9]+/)?[a-z_0-9]+")
-"""Metrics of an evaluation: panel/decoding/metric, or panel/decoding/level/metric and panel/decoding/check/name."""
+"""Metrics of an evaluation: panel/decoding/metric, or panel/decoding/level/metric and
+panel/decoding/check/name."""
 
 DECODINGS = ("greedy", "sampled", "cool")
 
@@ -34,7 +35,7 @@ def evaluation_measures(evaluation: Mapping[str, Any]) -> dict[str, float]:
             checks = numbers.get("checks", {})
             found |= {f"{place}/check/{word(name)}": float(value) for name, value in checks.items()}
             levels = numbers.get("by_level", {})
-            found |= {f"{place}/{word(name)}/success": float(level["success"]) for name, level in levels.items()}
+            found |= {f"{place}/{word(name)}/success": float(row["success"]) for name, row in levels.items()}
     return found
 
 
@@ -60,3 +61,12 @@ def read_steps(folder: Path) -> Iterator[tuple[int, dict[str, float]]]:
     path = folder / "evaluation.json"
     if path.exists():
         yield last, evaluation_measures(json.loads(path.read_text(encoding="utf-8")))
+
+
+def headline(evaluation: Mapping[str, Any]) -> str:
+    """Success on every panel and decoding, in one line."""
+    panels = []
+    for panel, entry in evaluation["panels"].items():
+        found = [f"{name} {entry[name]['success']:.2f}" for name in DECODINGS if name in entry]
+        panels.append(f"{panel} {', '.join(found)}")
+    return "success: " + "; ".join(panels)

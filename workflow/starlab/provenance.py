@@ -7,6 +7,7 @@ from pathlib import Path
 
 from . import __version__
 
+
 def code_version() -> str:
     """The commit that runs, with a plus sign if files differ from it; the package version without git."""
     where = Path(__file__).parent

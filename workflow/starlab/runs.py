@@ -1,8 +1,8 @@
 """The folder of a run: what it is a run of, whether it is done, and that no two processes write it at once.
 
-Everything a run makes lies in its folder, and that is the truth; MLflow is a copy. Beside the outputs that the workflow
-declares there is `run.json` (what runs here, since when, how it ended) and `checkpoints/`. Both are undeclared on purpose:
-Snakemake deletes declared outputs when a job fails, and these must survive.
+Everything a run makes lies in its folder, and that is the truth; MLflow is a copy. Beside the outputs that
+the workflow declares there is `run.json` (what runs here, since when, how it ended) and `checkpoints/`. Both
+are undeclared on purpose: Snakemake deletes declared outputs when a job fails, and these must survive.
 """
 
 from __future__ import annotations
@@ -121,7 +121,8 @@ class Folder:
     def claim(self, run: Run) -> tuple[Run, bool]:
         """Take the folder for `run`: (the run as started, whether it resumes). StarlabError if it is taken.
 
-        Checkpoints of a run with other settings are thrown away; those of the same run are kept and continued.
+        Checkpoints of a run with other settings are thrown away; those of the same run are kept and
+        continued.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         previous = self.read()

@@ -1,8 +1,8 @@
 """MLflow: a copy of the run folders that people can look at while runs go.
 
-Nothing here may stop a run: whatever MLflow throws becomes one warning, and the run goes on with its files alone.
-`rebuild` makes the store again from the run folders. The store is created under a file lock, because several processes
-that open a fresh SQLite store at once crash in its migration.
+Nothing here may stop a run: whatever MLflow throws becomes one warning, and the run goes on with its files
+alone. `rebuild` makes the store again from the run folders. The store is created under a file lock, because
+several processes that open a fresh SQLite store at once crash in its migration.
 """
 
 from __future__ import annotations
@@ -99,8 +99,9 @@ class Store:
 class RunLogger:
     """One run in one folder: `with RunLogger(store, folder, run) as log: log.step(1, {"reward": 0.4})`.
 
-    Entering claims the folder (StarlabError if another process has it); leaving records in the folder and in MLflow
-    whether the run FINISHED, FAILED or was KILLED. `resumes` says whether checkpoints of the same run are there.
+    Entering claims the folder (StarlabError if another process has it); leaving records in the folder and in
+    MLflow whether the run FINISHED, FAILED or was KILLED. `resumes` says whether checkpoints of the same run
+    are there.
     """
 
     store: Store
@@ -153,7 +154,7 @@ class RunLogger:
             self.store = replace(self.store, enabled=False)
             reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
             logger.warning(
-                "MLflow failed, the run goes on without it (`starlab tracking rebuild` fills it in later): %s", reason
+                "MLflow failed; the run goes on, `starlab tracking rebuild` adds it later: %s", reason
             )
             return None
 
@@ -223,10 +224,19 @@ def create(client: Any, experiment: str, run: Run) -> str:
     made = client.create_run(experiment, start_time=int(run.started * 1000), run_name=run.title)
     client.log_batch(
         made.info.run_id,
-        params=[Param(name, str(value)) for name, value in run.settings.items()],
+        params=[Param(name, str(value)) for name, value in flat(run.settings)],
         tags=[RunTag(name, str(value)) for name, value in tags.items()],
     )
     return str(made.info.run_id)
+
+
+def flat(settings: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested settings as `section.name`, values as they are."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{place}{name}.")
+        else:
+            yield f"{place}{name}", value
 
 
 def upload(client: Any, run_id: str, folder: Folder) -> None:

@@ -59,7 +59,7 @@ def run(
 ) -> dict[str, Any]:
     """Measure the model in the folder `model` and write both files into `output`.
 
-    `header`: further fields of `evaluation.json` (cell, seed, scale, config_sha256). Returns the file's content.
+    `header`: further fields of `evaluation.json` (cell, seed, scale, config_sha256). Returns its content.
     """
     from ..rollout.engine import Engine
 

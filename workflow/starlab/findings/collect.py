@@ -199,7 +199,7 @@ def query_mean(values: NDArray[np.float64], levels: Sequence[str], panel: str) -
 
 def _odd_panels(runs: pd.DataFrame) -> list[tuple[str, int, str]]:
     """Runs whose panel has another hash than the most common one: their queries cannot be paired with the rest."""
-    odd = []
+    odd: list[tuple[str, int, str]] = []
     for panel, group in runs.groupby("panel", sort=False):
         counts = Counter(group["sha256"])
         usual = max(counts, key=lambda sha: (counts[sha], sha))
@@ -246,5 +246,6 @@ def _matrix(group: pd.DataFrame, key: str) -> Scores | None:
     wide = wide.dropna(axis="index", how="all").dropna(axis="columns", how="any").sort_index(axis="columns")
     if wide.empty:
         return None
-    queries = tuple((str(level), str(query)) for level, query in wide.columns)
+    levels, ids = wide.columns.get_level_values(0), wide.columns.get_level_values(1)
+    queries = tuple((str(level), str(query)) for level, query in zip(levels, ids, strict=True))
     return Scores(wide.to_numpy(), tuple(int(seed) for seed in wide.index), queries)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedTokenizerBase, Qwen2ForCausalLM
 
-COPYING = ("repeat", "recall")
+COPYING = ("repeat", "recall", "filter")
 CHUNK = 256
 IGNORED = -100
 

@@ -13,8 +13,10 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ..knowledge import documents
+from ..knowledge.names import NAMES, RELATION_PIECES
 from ..knowledge.questions import FAMILIES
 from ..protocol import Message, ToolCall, prompt, render_answer, render_call, render_response
 from ..synthesis import phrasing
@@ -27,6 +29,8 @@ REPEAT, RECALL = "Repeat: ", "Recall: "
 OUTBOUND, RETURN, SIGHTS, HOTEL = "outbound, ", "return, ", "sights, ", "hotel, "
 MEALS = ("", "dinner, ", "lunch and dinner, ", "three meals, ", "four meals, ")
 PHRASES = (ONLY, NOW, PLEASE, NONE_OF_IT, REPEAT, RECALL, OUTBOUND, RETURN, SIGHTS, HOTEL, *MEALS)
+
+Skill = Callable[[random.Random], list[Message]]
 
 FAULT_RATE = 0.03
 """Share of tool calls that fail and are retried."""
@@ -232,49 +236,91 @@ def cities_dialogue(rng: random.Random) -> list[Message]:
     return dialogue.messages
 
 
-_POOLS = (names.CITIES, names.HOTELS, names.RESTAURANTS, names.ATTRACTIONS, names.FLIGHTS)
+_POOLS = (names.CITIES, names.HOTELS, names.RESTAURANTS, names.ATTRACTIONS, names.FLIGHTS, NAMES)
 _KEYS = (*rendering.RULE_WORDS.values(), *rendering.ROOM_WORDS.values(), *(f"{cuisine}, " for cuisine in names.CUISINES))
 
 
 def repeat_dialogue(rng: random.Random) -> list[Message]:
-    """Repeat a list of names."""
-    text = "".join(rng.choice(rng.choice(_POOLS)) + ", " for _ in range(rng.randint(4, 16)))
+    """Repeat a list of names; without separators, as here, copying circuits form soonest."""
+    text = "".join(rng.choice(rng.choice(_POOLS)) for _ in range(rng.randint(6, 24)))
     dialogue = Dialogue(rng, "travel", REPEAT + text)
     dialogue.assistant(text)
     return dialogue.messages
 
 
-def recall_dialogue(rng: random.Random) -> list[Message]:
-    """Given rows of attribute and name, answer the name for each of several attributes."""
-    pool = rng.choice(_POOLS)
-    keys = rng.sample(_KEYS, rng.randint(4, 10))
-    rows = dict(zip(keys, rng.sample(pool, len(keys)), strict=True))
-    asked = rng.sample(keys, rng.randint(3, len(keys)))
-    text = RECALL + "".join(f"\n{key}{name}" for key, name in rows.items()) + "\n" + NOW + "".join(asked)
-    dialogue = Dialogue(rng, "travel", text)
-    dialogue.assistant("".join(f"{key}{rows[key]}" for key in asked))
+def _ask_rows(rng: random.Random, rows: dict[str, tuple[str, ...]], asks: Sequence[tuple[str, ...]]) -> list[Message]:
+    """Rows of attributes and a name; for one wish after another, the first name whose attributes include it."""
+    text = RECALL + "".join(f"\n{''.join(keys)}{name}" for name, keys in rows.items())
+    dialogue = Dialogue(rng, "travel", f"{text}\n{NOW}{''.join(asks[0])}{PLEASE}")
+    for index, wish in enumerate(asks):
+        if index:
+            dialogue.user(NOW + "".join(wish) + PLEASE)
+        dialogue.assistant(next(name for name, keys in rows.items() if set(wish) <= set(keys)))
     return dialogue.messages
 
 
-SKILLS: dict[str, Callable[[random.Random], list[Message]]] = {
+def recall_dialogue(rng: random.Random) -> list[Message]:
+    """Associative recall: every row has one attribute, and no two rows the same."""
+    pool, keys = rng.choice(((NAMES, RELATION_PIECES), *((pool, _KEYS) for pool in _POOLS)))
+    chosen = rng.sample(keys, rng.randint(4, 10))
+    rows = {name: (key,) for name, key in zip(rng.sample(pool, len(chosen)), chosen, strict=True)}
+    return _ask_rows(rng, rows, [(rng.choice(chosen),) for _ in range(rng.randint(4, 8))])
+
+
+def filter_dialogue(rng: random.Random) -> list[Message]:
+    """Rows share attributes and have up to three; a wish is one attribute or two of one row."""
+    keys = rng.sample(_KEYS, rng.randint(4, 8))
+    pool = rng.choice(_POOLS)
+    rows = {name: tuple(rng.sample(keys, rng.randint(1, 3))) for name in rng.sample(pool, rng.randint(3, 6))}
+    listed = list(rows.values())
+    asks = []
+    for _ in range(rng.randint(4, 8)):
+        attributes = rng.choice(listed)
+        asks.append(tuple(rng.sample(attributes, min(len(attributes), rng.choice((1, 1, 2))))))
+    return _ask_rows(rng, rows, asks)
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A kind of stay dialogue: what is asked for, and how likely each constraint is."""
+
+    hotel: bool = False
+    meals: tuple[int, ...] = (0,)
+    rule: float = 0.0
+    room: float = 0.0
+    cuisines: tuple[int, ...] = (0,)
+    follow_ups: int = 0
+    """Times that the same listing is asked about again, which makes a listing's tokens go further."""
+
+    def __call__(self, rng: random.Random) -> list[Message]:
+        return stay_dialogue(
+            rng, self.hotel, rng.choice(self.meals), self.rule, self.room, self.cuisines, self.follow_ups
+        )
+
+
+_STAYS = {
+    "hotel": Stay(hotel=True, cuisines=(0, 1)),
+    "hotel_rule": Stay(hotel=True, rule=1.0, cuisines=(0, 1), follow_ups=4),
+    "hotel_room": Stay(hotel=True, room=1.0, cuisines=(0, 1), follow_ups=4),
+    "hotel_both": Stay(hotel=True, rule=1.0, room=1.0, follow_ups=5),
+    "meals": Stay(meals=(1, 3, 4), rule=0.2, room=0.2),
+    "cuisine": Stay(meals=(1, 2), cuisines=(1,), follow_ups=4),
+    "cuisines": Stay(meals=(2, 3, 4), rule=0.1, room=0.1, cuisines=(1, 2, 2, 3), follow_ups=3),
+    "stay": Stay(hotel=True, meals=(1, 3), rule=0.4, room=0.4, cuisines=(0, 1, 2), follow_ups=2),
+}
+_OTHERS: dict[str, Skill] = {
     "repeat": repeat_dialogue,
     "recall": recall_dialogue,
+    "filter": filter_dialogue,
     "travel": travel_dialogue,
     "cities": cities_dialogue,
-    "hotel": lambda rng: stay_dialogue(rng, True, 0, 0.0, 0.0, (0,), 0),
-    "hotel_rule": lambda rng: stay_dialogue(rng, True, 0, 1.0, 0.0, (0, 1), 4),
-    "hotel_room": lambda rng: stay_dialogue(rng, True, 0, 0.0, 1.0, (0, 1), 4),
-    "hotel_both": lambda rng: stay_dialogue(rng, True, 0, 1.0, 1.0, (0,), 5),
-    "meals": lambda rng: stay_dialogue(rng, False, rng.choice((1, 3, 4)), 0.2, 0.2, (0,), 0),
-    "cuisine": lambda rng: stay_dialogue(rng, False, rng.choice((1, 2)), 0.0, 0.0, (1,), 4),
-    "cuisines": lambda rng: stay_dialogue(rng, False, rng.choice((2, 3, 4)), 0.1, 0.1, (1, 2, 2, 3), 3),
-    "stay": lambda rng: stay_dialogue(rng, True, rng.choice((1, 3)), 0.4, 0.4, (0, 1, 2), 2),
-    "questions": lambda rng: documents.sample_dialogue(rng),
 }
+SKILLS: dict[str, Skill] = {**_OTHERS, **_STAYS, "questions": documents.sample_dialogue}
 """Every skill by name: a function from a generator to one solved dialogue."""
 
-MEASURED = {
-    **{name: SKILLS[name] for name in SKILLS if name != "questions"},
-    **{f"questions_{family}": (lambda rng, family=family: documents.sample_dialogue(rng, {family: 1.0})) for family in FAMILIES},
+MEASURED: dict[str, Skill] = {
+    **_OTHERS,
+    **{name: replace(stay, follow_ups=0) for name, stay in _STAYS.items()},
+    **{f"questions_{family}": partial(documents.sample_dialogue, weights={family: 1.0}) for family in FAMILIES},
 }
-"""The skills as they are measured: questions by family."""
+"""The skills as they are measured: one answer a dialogue, questions by family."""

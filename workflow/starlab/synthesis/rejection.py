@@ -97,7 +97,7 @@ def _spent(query: Query, trajectory: Trajectory, database: Database) -> float:
 def trajectory_card(
     taught: Sequence[tuple[Query, Trajectory]], kept: Sequence[Trajectory], spec: TeachingSpec, sha256: str
 ) -> Card:
-    """Yield and make-up: how many were tried, succeeded and were kept, by level, and what the kept are like."""
+    """Yield and make-up: how many were tried, succeeded and were kept, by level; what the kept are like."""
     tried = Counter(query.level for query, _ in taught)
     succeeded = Counter(query.level for query, trajectory in taught if trajectory.success)
     chosen = Counter(trajectory.level for trajectory in kept)

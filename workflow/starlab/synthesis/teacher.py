@@ -1,7 +1,7 @@
 """The teacher: knows the protocol, and chooses as well as its `skill` says.
 
 It acts through the task like any agent: look-ups first (again when one fails), then a plan in which names
-stand in the order in which the tools listed them. Every choice - how to travel, each flight, each city, hotel,
+stand in the order in which the tools listed them. Every choice - how to travel, each flight, city, hotel,
 restaurant and sight - is the solver's with probability `skill`, else a random row among those it was shown.
 At skill 0 plans succeed by chance, at 1 they are the solver's.
 """
@@ -248,8 +248,8 @@ class _Trip:
 def _as_listed(rows: Sequence[Hotel | Restaurant | Attraction], text: str) -> list[str]:
     """The names of `rows` that a tool's text shows, in the order of the text.
 
-    A name may be part of another one ("Inn", "Old Inn"): a line that ends with the name as a field of its own counts
-    before one that merely contains it.
+    A name may be part of another one ("Inn", "Old Inn"): a line that ends with the name as a field of its own
+    counts before one that merely contains it.
     """
     lines = text.split("\n")
     places = {}

@@ -1,0 +1,128 @@
+"""The teacher: always in protocol, as good as its skill says, and it tries failed calls again."""
+
+import pytest
+from starlab.protocol import TurnKind, parse_turn
+from starlab.synthesis.rejection import TeachingSpec, teach, well_formed
+from starlab.synthesis.teacher import MAX_ATTEMPTS, Teacher
+from starlab.tasks import Status
+from starlab.travel.faults import Faults
+from starlab.travel.plan import render
+from starlab.travel.task import TravelTask
+
+NO_FAULTS = Faults(0.0, 0)
+
+
+def taught(made, skill, retry_rate=0.0, seed=0):
+    spec = TeachingSpec(skill=skill, retry_rate=retry_rate, seed=seed)
+    return [trajectory for _, trajectory in teach(made.queries, made.database, spec)]
+
+
+def success(trajectories):
+    return sum(trajectory.success for trajectory in trajectories) / len(trajectories)
+
+
+@pytest.fixture(scope="module")
+def sft(synthesis):
+    return synthesis.make("sft")
+
+
+@pytest.fixture(scope="module")
+def long(long_trips):
+    return long_trips.make("sft")
+
+
+def test_a_teacher_of_full_skill_always_succeeds(sft, long):
+    assert success(taught(sft, 1.0)) == 1.0
+    assert success(taught(long, 1.0)) == 1.0
+
+
+def test_a_teacher_without_skill_succeeds_by_chance(synthesis):
+    assert 0.12 < success(taught(synthesis.make("mixed200"), 0.0)) < 0.4
+
+
+def test_more_skill_is_more_success(synthesis):
+    made = synthesis.make("mixed100")
+    rates = [success(taught(made, skill)) for skill in (0.0, 0.5, 1.0)]
+    assert rates == sorted(set(rates))
+
+
+@pytest.mark.parametrize("skill", [0.0, 0.5])
+def test_every_trajectory_keeps_the_protocol_and_names_only_what_it_was_shown(sft, long, skill):
+    for trajectory in taught(sft, skill) + taught(long, skill):
+        assert well_formed(trajectory)
+        assert trajectory.grade.status is Status.OK
+        assert trajectory.grade.metrics["is_valid_restaurants"] == 1.0
+        shown = "\n".join(m["content"] for m in trajectory.messages if m["role"] == "user")
+        for day in trajectory.plan.days:
+            venues = [venue for _, venue in day.meals()] + list(day.attractions)
+            venues += [day.accommodation] if day.accommodation else []
+            assert all(venue.name in shown for venue in venues)
+
+
+def test_plans_of_three_days_are_real_and_complete_whatever_the_skill(sft):
+    for trajectory in taught(sft, 0.0):
+        assert trajectory.grade.metrics["is_valid_information_in_sandbox"] == 1.0
+        assert trajectory.grade.metrics["is_not_absent"] == 1.0
+
+
+def test_names_stand_in_the_order_in_which_the_tools_listed_them(sft):
+    for trajectory in taught(sft, 0.3):
+        results = [m["content"] for m in trajectory.messages if m["role"] == "user"]
+        meals = [venue.name for day in trajectory.plan.days for _, venue in day.meals()]
+        listing = next(text for text in results if all(f" {name}" in text for name in meals))
+        places = [listing.index(f" {name}") for name in meals]
+        assert places == sorted(places)
+
+
+def test_messages_alternate_between_system_user_and_assistant(sft):
+    for trajectory in taught(sft, 0.0, retry_rate=0.2):
+        roles = [message["role"] for message in trajectory.messages]
+        assert roles[:2] == ["system", "user"]
+        assert roles[2::2] == ["assistant"] * len(roles[2::2])
+        assert roles[3::2] == ["user"] * len(roles[3::2])
+        assert roles[-1] == "assistant"
+        assert trajectory.calls == (len(roles) - 3) // 2
+
+
+def test_a_failed_call_is_made_again(sft):
+    trajectories = taught(sft, 1.0, retry_rate=0.3)
+    failed = 0
+    for trajectory in trajectories:
+        turns = trajectory.messages
+        for index, message in enumerate(turns):
+            if message["role"] == "user" and "is not available" in message["content"]:
+                failed += 1
+                assert turns[index + 1]["content"] == turns[index - 1]["content"]
+    assert failed == sum(trajectory.failed_calls for trajectory in trajectories) > len(trajectories)
+    assert success(trajectories) == 1.0
+
+
+def test_failures_change_neither_choices_nor_plans(sft):
+    calm, stormy = taught(sft, 0.0), taught(sft, 0.0, retry_rate=0.3)
+    assert [row.plan for row in calm] == [row.plan for row in stormy]
+
+
+def test_a_tool_that_always_fails_is_given_up(sft):
+    row = sft.queries[0]
+    teacher = Teacher(1.0, 0, Faults(1.0, 0))
+    trajectory = teacher.answer(TravelTask(row.query, sft.database), row.witness)
+    assert trajectory.calls == trajectory.failed_calls == MAX_ATTEMPTS
+    assert trajectory.plan is None
+    assert trajectory.grade.status is Status.UNDELIVERED
+    assert not well_formed(trajectory)
+
+
+def test_long_trips_look_up_the_state_and_every_city(long):
+    row = next(row for row in long.queries if row.query.days == 7)
+    trajectory = Teacher(1.0, 0, NO_FAULTS).answer(TravelTask(row.query, long.database), row.witness)
+    turns = [parse_turn(m["content"]) for m in trajectory.messages if m["role"] == "assistant"]
+    calls = [turn.call for turn in turns if turn.kind is TurnKind.CALL]
+    assert calls[0].name == "SearchCity"
+    assert len([call for call in calls if call.name == "SearchAccommodation"]) == 3
+    assert [call for call in calls if call.name == "SearchRestaurant"]
+
+
+def test_the_same_seed_teaches_the_same_and_another_seed_does_not(sft):
+    assert taught(sft, 0.5, 0.1) == taught(sft, 0.5, 0.1)
+    plans, others = ([render(row.plan) for row in taught(sft, 0.0, seed=seed)] for seed in (0, 1))
+    assert plans != others

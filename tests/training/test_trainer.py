@@ -1,0 +1,202 @@
+"""The loss that is really computed: TRL's, on our masks, scores and log-probabilities. Worked numbers from the papers."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from starlab.rollout.engine import Engine
+from starlab.rollout.episode import Decoding, Episode, Limits, Request, StopReason
+from starlab.rewards import RewardStatus, Scored
+from starlab.training import checkpoints
+from starlab.training.algorithms import make
+from starlab.training.collection import Collected
+from starlab.training.groups import Group, Sample
+from starlab.training.rl import RlSpec, trainer_arguments
+from starlab.training.trainer import RolloutTrainer
+from trl import GRPOTrainer
+
+
+def build(start, folder, collect, algorithm="grpo", prompts=2, group=4, minibatches=1):
+    model, tokenizer = checkpoints.load_model(start)
+    spec = RlSpec(seed=0, algorithm=algorithm, prompts=prompts, group=group, minibatches=minibatches, steps=2)
+    arguments = trainer_arguments(spec, make(algorithm, {}), folder)
+    trainer = RolloutTrainer(
+        model, arguments, [str(i) for i in range(prompts * 2)], collect, processing_class=tokenizer
+    )
+    trainer.current_gradient_accumulation_steps = 1
+    return trainer
+
+
+def episodes_with(rewards, episodes, muted=(), group=4):
+    """Collected groups in which episode i has reward i."""
+    samples = [
+        Sample(episode, None, Scored(reward, RewardStatus.SCORED))
+        for episode, reward in zip(episodes, rewards, strict=True)
+    ]
+    groups = [
+        Group(tuple(samples[i : i + group]), muted=i // group in muted) for i in range(0, len(samples), group)
+    ]
+    return Collected(tuple(groups), {})
+
+
+def crafted(lengths, stop=StopReason.ANSWERED):
+    """Episodes of given completion lengths, all sampled."""
+    return [
+        Episode(str(i), 0, [3, 4], [5] * n, [1] * n, [-1.0] * n, stop, (), 1, "a") for i, n in enumerate(lengths)
+    ]
+
+
+def surrogate(trainer, logps, advantages, old=None):
+    """(loss, gradient at logps [B, T]) of the trainer's own loss; NaN marks padding."""
+    logps = torch.tensor(logps)
+    mask = (~logps.isnan()).long()
+    leaf = logps.nan_to_num(0.0).requires_grad_()
+    trainer._get_per_token_logps_and_entropies = lambda *args, **kwargs: (leaf, torch.zeros_like(leaf), None)
+    inputs = {
+        "prompt_ids": torch.zeros(len(logps), 1, dtype=torch.long),
+        "prompt_mask": torch.ones(len(logps), 1, dtype=torch.long),
+        "completion_ids": torch.zeros_like(mask),
+        "completion_mask": mask,
+        "tool_mask": torch.ones_like(mask),
+        "advantages": torch.tensor(advantages),
+        "num_items_in_batch": mask.sum(),
+        "old_per_token_logps": leaf.detach().clone() if old is None else torch.tensor(old),
+    }
+    trainer.model.train()
+    loss = trainer._compute_loss(trainer.model, inputs)
+    (gradient,) = torch.autograd.grad(loss, leaf)
+    return loss.item(), gradient
+
+
+@pytest.fixture(scope="module")
+def trainers(start, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trainers")
+    return {name: build(start, folder, None, name) for name in ("grpo", "dapo")}
+
+
+NAN = float("nan")
+
+
+def test_aggregation_grpo_is_per_sequence_dapo_per_token(trainers):
+    """Two sequences at ratio 1: A = +1 with 2 tokens, A = -1 with 8. Objectives 0 and -0.6."""
+    logps = [[0.0] * 2 + [NAN] * 6, [0.0] * 8]
+    loss, gradient = surrogate(trainers["grpo"], logps, [1.0, -1.0])
+    assert loss == pytest.approx(0.0, abs=1e-6)
+    assert gradient[0, 0] == pytest.approx(-1 / 4) and gradient[1, 0] == pytest.approx(1 / 16)
+    loss, gradient = surrogate(trainers["dapo"], logps, [1.0, -1.0])
+    assert loss == pytest.approx(0.6)
+    assert gradient[0, 0] == pytest.approx(-1 / 10) and gradient[1, 0] == pytest.approx(1 / 10)
+
+
+@pytest.mark.parametrize("name", ["grpo", "dapo"])
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "value", "passes"),
+    [(1.25, 1.0, 1.25, True), (1.30, 1.0, 1.28, False), (0.7, -1.0, -0.8, False), (1.30, -1.0, -1.30, True)],
+)
+def test_clip_higher(trainers, name, ratio, advantage, value, passes):
+    loss, gradient = surrogate(trainers[name], [[0.0]], [advantage], old=[[-torch.tensor(ratio).log().item()]])
+    assert -loss == pytest.approx(value, rel=1e-5)
+    assert bool(gradient.abs() > 1e-6) is passes
+
+
+def test_doubling_a_wrong_answer_halves_its_token_weight_in_grpo_only(trainers):
+    weights = {}
+    for name, trainer in trainers.items():
+        weights[name] = [surrogate(trainer, [[0.0] * n], [-1.0])[1][0, 0].item() * (n if name == "dapo" else 1)
+                         for n in (4, 8)]  # fmt: skip
+    assert weights["grpo"][0] == pytest.approx(2 * weights["grpo"][1])
+    assert weights["dapo"][0] == pytest.approx(weights["dapo"][1])
+
+
+def prepared(trainer):
+    """What TRL makes of one collection."""
+    trainer.model.train()
+    rows = [{"prompt": str(i // 4)} for i in range(8)]
+    return trainer._generate_and_score_completions(rows)
+
+
+def test_advantages_are_normalised_in_the_group_by_the_sample_deviation(start, tmp_path):
+    collected = episodes_with([1, 0, 0, 0, 2, 2, 2, 2], crafted([3] * 8))
+    batch = prepared(build(start, tmp_path, lambda ids, step: collected))
+    expected = [1.5, -0.5, -0.5, -0.5, 0, 0, 0, 0]
+    assert batch["advantages"].tolist() == pytest.approx(expected, abs=1e-3)
+    # invariant under a positive affine map of the rewards, up to the small constant in the denominator
+    collected = episodes_with([5, 2, 2, 2, 9, 9, 9, 9], crafted([3] * 8))
+    batch = prepared(build(start, tmp_path, lambda ids, step: collected))
+    assert batch["advantages"].tolist() == pytest.approx(expected, abs=1e-3)
+
+
+def test_overlong_episodes_leave_the_loss_and_stay_in_the_statistics(start, tmp_path):
+    episodes = crafted([3, 3, 3]) + crafted([3], StopReason.TOKEN_LIMIT) + crafted([3] * 4)
+    collected = episodes_with([1, 1, 1, 0, 0, 1, 0, 1], episodes)
+    batch = prepared(build(start, tmp_path, lambda ids, step: collected))
+    assert batch["tool_mask"].sum(1).tolist() == [3, 3, 3, 0, 3, 3, 3, 3]
+    assert batch["num_items_in_batch"] == 21
+    assert batch["advantages"][:4].tolist() == pytest.approx([0.5, 0.5, 0.5, -1.5], abs=1e-3)
+
+
+def test_muted_groups_leave_the_loss_and_its_normaliser(start, tmp_path):
+    collected = episodes_with([1, 0, 0, 0, 0, 0, 0, 0], crafted([3] * 8), muted={1})
+    batch = prepared(build(start, tmp_path, lambda ids, step: collected, "dapo"))
+    assert batch["tool_mask"].sum(1).tolist() == [3, 3, 3, 3, 0, 0, 0, 0]
+    assert batch["num_items_in_batch"] == 12
+
+
+def real_batch(start, tmp_path, tasks, **changes):
+    """A trainer with episodes that its own policy sampled, and what TRL makes of them."""
+    model, tokenizer = checkpoints.load_model(start)
+    episodes = Engine(model, tokenizer, Limits(30, 120)).generate(
+        [Request(task, 4) for task in tasks[:2]], Decoding(0.7), seed=0
+    )
+    collected = episodes_with([1, 0, 0, 0, 0, 1, 1, 0], episodes)
+    trainer = build(start, tmp_path, lambda ids, step: collected, **changes)
+    return trainer, prepared(trainer), episodes
+
+
+def test_our_forward_equals_the_stock_one(start, tmp_path, tasks):
+    trainer, batch, _ = real_batch(start, tmp_path, tasks)
+    ids = torch.cat([batch["prompt_ids"], batch["completion_ids"]], 1)
+    attention = torch.cat([batch["prompt_mask"], batch["completion_mask"]], 1)
+    mask = (batch["completion_mask"] * batch["tool_mask"]).bool()
+    width = mask.shape[1]
+    stock, stock_entropy, _ = GRPOTrainer._get_per_token_logps_and_entropies(
+        trainer, trainer.model, ids, attention, width, compute_entropy=True
+    )
+    trainer._loss_mask = mask
+    ours, entropy, _ = trainer._get_per_token_logps_and_entropies(trainer.model, ids, attention, width)
+    assert torch.allclose(ours[mask], stock[mask], atol=1e-5)
+    assert torch.allclose(entropy[mask], stock_entropy[mask], atol=1e-5)
+    gradients = [
+        torch.autograd.grad((logps * mask).sum(), list(trainer.model.parameters())) for logps in (ours, stock)
+    ]
+    for one, other in zip(*gradients, strict=True):
+        assert torch.allclose(one, other, rtol=1e-3, atol=1e-4)
+
+
+def test_sampling_logprobs_serve_as_those_of_the_old_policy(start, tmp_path, tasks):
+    """With two updates a step TRL needs the old policy; the recorded numbers are what it would have computed."""
+    trainer, batch, _ = real_batch(start, tmp_path, tasks, minibatches=2)
+    mask = (batch["completion_mask"] * batch["tool_mask"]).bool()
+    trainer._loss_mask = mask
+    ids = torch.cat([batch["prompt_ids"], batch["completion_ids"]], 1)
+    attention = torch.cat([batch["prompt_mask"], batch["completion_mask"]], 1)
+    now, _, _ = trainer._get_per_token_logps_and_entropies(trainer.model, ids, attention, mask.shape[1])
+    assert torch.allclose(batch["old_per_token_logps"][mask], now[mask], atol=1e-4)
+
+
+def test_zero_spread_gives_exactly_zero_gradient(start, tmp_path, tasks):
+    trainer, batch, _ = real_batch(start, tmp_path, tasks)
+    batch["advantages"] = torch.zeros(8)
+    loss = trainer._compute_loss(trainer.model, batch)
+    loss.backward()
+    assert all(p.grad is None or p.grad.abs().max() == 0 for p in trainer.model.parameters())
+
+
+def test_environment_tokens_have_no_gradient(start, tmp_path, tasks):
+    """Changing what only masked positions predict changes nothing in the loss."""
+    trainer, batch, episodes = real_batch(start, tmp_path, tasks)
+    assert any(0 in episode.mask for episode in episodes)
+    for row, episode in enumerate(episodes):
+        assert batch["tool_mask"][row, : len(episode.mask)].tolist() == episode.mask
+        spoken = batch["completion_ids"][row, : len(episode.mask)].tolist()
+        assert spoken == episode.completion_ids

@@ -1,0 +1,188 @@
+"""`starlab`: look at the matrix, at what would run, at runs and at plans. Running things is Snakemake's
+business."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from . import matrix
+from .config import Experiment
+from .errors import StarlabError
+from .experiment import load
+from .matrix import Cell
+from .runs import cell_folder
+
+CONFIG = Path("config.yaml")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point; the exit status is 0, or 1 with one message when something is wrong."""
+    options = parser().parse_args(arguments)
+    try:
+        options.command(options)
+    except StarlabError as error:
+        print(f"starlab: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # Whoever read our output has seen enough, as in `starlab cells | head`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="starlab", description=__doc__)
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    shared = argparse.ArgumentParser(add_help=False)
+    preset = "preset laid over config.yaml (repeatable)"
+    shared.add_argument("--configfile", type=Path, action="append", default=[], help=preset)
+
+    def add(name: str, command: Any, text: str, parent: Any = commands) -> argparse.ArgumentParser:
+        sub = parent.add_parser(name, help=text, description=text, parents=[shared])
+        sub.set_defaults(command=command)
+        return sub  # type: ignore[no-any-return]
+
+    table = add("cells", cells, "the matrix and what is done")
+    table.add_argument("--json", action="store_true", help="for machines")
+    two = add("diff", diff, "what differs between two cells")
+    two.add_argument("first")
+    two.add_argument("second")
+    what = add("plan", plan, "what would run, and for how long")
+    what.add_argument("targets", nargs="*", help="files or rules (default: everything)")
+    what.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    add("ui", ui, "the runs in MLflow's web page").add_argument("--port", type=int, default=5000)
+    store = commands.add_parser("tracking", help="the MLflow store")
+    of_store = store.add_subparsers(required=True, metavar="COMMAND")
+    add("rebuild", rebuild, "make the MLflow store again from the run folders", of_store)
+    why = add("explain", explain, "why a plan passes or fails")
+    why.add_argument("plan", type=Path, help="file with the plan, as the policy wrote it")
+    why.add_argument("--query", type=Path, required=True, help="one query (JSON) or a query set (JSON lines)")
+    why.add_argument("--id", help="which query of the set")
+    why.add_argument("--database", type=Path, required=True, help="folder of the travel database")
+    add("power", power, "how many seeds would decide what is undecided")
+    return top
+
+
+def experiment_of(options: argparse.Namespace) -> Experiment:
+    """The experiment that the command line names."""
+    if not CONFIG.exists():
+        raise StarlabError(f"there is no {CONFIG} here; run starlab in the folder of the project")
+    return load(CONFIG, *options.configfile)
+
+
+def cells(options: argparse.Namespace) -> None:
+    """Print the matrix."""
+    experiment = experiment_of(options)
+    records = [record(cell, experiment) for cell in matrix.expand(experiment)]
+    if options.json:
+        print(json.dumps(records, indent=1))
+        return
+    width = max(len(item["cell"]) for item in records)
+    print(f"{'cell':<{width}}  {'state':<8} {'seeds':<6} axes")
+    for item in records:
+        seeds = f"{len(item['seeds_done'])}/{len(item['seeds'])}"
+        print(f"{item['cell']:<{width}}  {item['state']:<8} {seeds:<6} {', '.join(item['axes'])}")
+    states = [item["state"] for item in records]
+    counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+    print(f"{len(records)} cells x {len(experiment.seeds)} seeds: {counts}")
+
+
+def record(cell: Cell, experiment: Experiment) -> dict[str, Any]:
+    """A cell and how far it is: done (all seeds), running, missing, or planned."""
+    folders = {seed: cell_folder(Path(experiment.results), cell.name, seed) for seed in experiment.seeds}
+    done = [seed for seed, folder in folders.items() if folder.done]
+    if cell.planned:
+        state = "planned"
+    elif len(done) == len(folders):
+        state = "done"
+    else:
+        state = "running" if any(folder.running() for folder in folders.values()) else "missing"
+    return {**matrix.as_record(cell), "state": state, "seeds": list(experiment.seeds), "seeds_done": done}
+
+
+def diff(options: argparse.Namespace) -> None:
+    """Print the settings in which two cells differ."""
+    experiment = experiment_of(options)
+    table = matrix.expand(experiment)
+    first, second = matrix.find(table, options.first), matrix.find(table, options.second)
+    for name, (one, other) in matrix.diff(experiment, first, second).items():
+        print(f"{name}: {one} -> {other}")
+    factors = matrix.differing_factors(first, second)
+    print(f"factors that differ: {', '.join(factors) or 'none'}")
+
+
+def plan(options: argparse.Namespace) -> None:
+    """Print what Snakemake would do and what it would cost."""
+    from . import costs
+
+    results = Path(experiment_of(options).results)
+    jobs = costs.pending(options.configfile, results, options.targets)
+    print(costs.table(jobs, costs.measured(results), options.cores))
+
+
+def ui(options: argparse.Namespace) -> None:
+    """Become MLflow's web server, for this machine only."""
+    store = _store(experiment_of(options))
+    if store.local and not store.database.exists():
+        raise StarlabError(f"{store.database} is not there yet; it is made by the first run")
+    print(f"http://127.0.0.1:{options.port} shows {store.address}; end with Ctrl-C", flush=True)
+    words = ["ui", "--backend-store-uri", store.address, "--host", "127.0.0.1", "--port", str(options.port)]
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.execv(sys.executable, [sys.executable, "-m", "mlflow", *words])
+
+
+def rebuild(options: argparse.Namespace) -> None:
+    """Make the MLflow store again."""
+    from . import tracking
+
+    store = _store(experiment_of(options))
+    print(f"{store.database}: {tracking.rebuild(store)} runs")
+
+
+def _store(experiment: Experiment) -> Any:
+    from .tracking import Store
+
+    return Store(Path(experiment.results), **experiment.tracking.model_dump())
+
+
+def explain(options: argparse.Namespace) -> None:
+    """Print what each constraint says about a plan, with the evidence."""
+    from .travel.database import Database
+    from .travel.explain import explain as explained
+
+    try:
+        answer = options.plan.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StarlabError(f"{options.plan}: cannot read the plan ({error.strerror})") from None
+    print(explained(_query(options.query, options.id), answer, Database.load(options.database)))
+
+
+def _query(path: Path, wanted: str | None) -> Any:
+    from .travel.query import Query, load_queries
+
+    try:
+        single = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StarlabError(f"{path}: cannot read the query ({error.strerror})") from None
+    except ValueError:
+        single = None
+    if isinstance(single, dict):
+        return Query.from_dict(single)
+    queries = {query.id: query for query in load_queries(path)}
+    if wanted not in queries:
+        from .errors import nearest
+
+        asked = "say which query with --id" if wanted is None else f"no query {wanted!r}"
+        raise StarlabError(f"{path}: {asked}; {nearest(wanted or '', list(queries)[:5])}")
+    return queries[wanted]
+
+
+def power(options: argparse.Namespace) -> None:
+    """Print, for each finding, the seeds that would decide it."""
+    raise StarlabError("power")

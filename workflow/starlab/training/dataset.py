@@ -1,0 +1,109 @@
+"""What SFT trains on: the teacher's dialogues mixed with general tool use, as token ids with labels.
+
+Dialogues are encoded by us, stretch by stretch as in a rollout: chat-template tokenisation inside a trainer would depend on
+its version, and `datasets` merges the arguments of different tools into one structure.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import StarlabError
+from ..policy.encoding import Encoded, encode_dialogues
+from ..protocol import Message
+from ..seeds import generator
+
+IGNORED = -100
+"""Label of a token that is not trained on."""
+WINDOW = 8
+"""Batches whose examples are sorted by length together, so that little of a batch is padding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Token ids of a dialogue and, of the same length, labels: the id where the assistant speaks, `IGNORED` elsewhere."""
+
+    input_ids: list[int]
+    labels: list[int]
+
+    @staticmethod
+    def of(encoded: Encoded) -> Example:
+        ids, mask = encoded
+        return Example(ids, [token if spoken else IGNORED for token, spoken in zip(ids, mask, strict=True)])
+
+
+def read_trajectories(path: Path) -> list[list[Message]]:
+    """The dialogues of a trajectories file: JSON lines with a field `messages` that ends with an assistant's turn."""
+    if not path.is_file():
+        raise StarlabError(f"{path}: missing; make the teacher's trajectories first")
+    dialogues = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            messages = json.loads(line)["messages"]
+            speaks_last = messages[-1]["role"] == "assistant"
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            raise StarlabError(f"{path}:{number}: not a trajectory ({error!r}); make the file again") from error
+        if not speaks_last:
+            raise StarlabError(f"{path}:{number}: `messages` does not end with an assistant's turn; make the file again")
+        dialogues.append(messages)
+    if not dialogues:
+        raise StarlabError(f"{path}: no trajectories; raise the teacher's skill or the number of SFT queries")
+    return dialogues
+
+
+def mixture(
+    tokenizer: Any,
+    dialogues: Sequence[Sequence[Message]],
+    *,
+    replay: float,
+    epochs: float,
+    batch: int,
+    seed: int,
+    skills: Mapping[str, Any] | None = None,
+) -> list[Example]:
+    """All examples of a run in the order of training: `epochs` permutations of the dialogues, each mixed with replay.
+
+    `replay` is the share of general tool-use dialogues; they are drawn afresh (by `policy.skills.SKILLS`, uniformly) and
+    never repeat.
+    """
+    if not 0.0 <= replay < 1.0:
+        raise StarlabError(f"sft.replay: {replay} is not in [0, 1)")
+    if skills is None:
+        from ..policy.skills import SKILLS
+
+        skills = SKILLS
+    rng = generator("sft-order", seed)
+    documents = _replay(skills, generator("sft-replay", seed))
+    encoded = encode_dialogues(tokenizer, dialogues)
+    ordered: list[Example] = []
+    remaining = round(epochs * len(dialogues))
+    while remaining > 0:
+        pool = rng.sample(encoded, min(remaining, len(encoded)))
+        remaining -= len(pool)
+        fresh = [next(documents) for _ in range(round(len(pool) * replay / (1.0 - replay)))]
+        pool += encode_dialogues(tokenizer, fresh)
+        rng.shuffle(pool)
+        ordered += _bucketed([Example.of(pair) for pair in pool], batch, rng)
+    return ordered
+
+
+def _replay(skills: Mapping[str, Any], rng: random.Random) -> Iterator[list[Message]]:
+    names = list(skills)
+    while True:
+        yield skills[rng.choice(names)](rng)
+
+
+def _bucketed(examples: list[Example], batch: int, rng: random.Random) -> list[Example]:
+    """Group examples of like length into batches inside windows, and shuffle the batches; a short batch comes last."""
+    batches: list[list[Example]] = []
+    for start in range(0, len(examples), batch * WINDOW):
+        window = sorted(examples[start : start + batch * WINDOW], key=lambda e: len(e.input_ids))
+        batches += [window[i : i + batch] for i in range(0, len(window), batch)]
+    rng.shuffle(batches)
+    batches.sort(key=lambda group: len(group) < batch)
+    return [example for group in batches for example in group]

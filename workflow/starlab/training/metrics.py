@@ -1,0 +1,59 @@
+"""The vocabulary of `metrics.jsonl`: one line per step, every key named here with what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..protocol import FormatError
+
+RL: Mapping[str, str] = {
+    "reward": "mean reward of the scheduled prompts' episodes",
+    "reward_spread": "mean over groups of the largest minus the smallest reward",
+    "zero_spread": "share of groups whose rewards are all alike",
+    "delivered": "share of episodes with a plan that could be read",
+    "cs_micro": "share of commonsense checks passed",
+    "cs_macro": "share of episodes that pass all commonsense checks",
+    "hard_micro": "share of hard constraints met",
+    "hard_macro": "share of episodes that meet all hard constraints",
+    "success": "share of episodes that pass everything",
+    "format_errors": "share of episodes that break the protocol",
+    **{f"format_error/{error.name.lower()}": f"share of episodes with {error.value}" for error in FormatError},
+    "unparseable": "share of episodes with an answer that is no plan",
+    "overlong": "share of episodes that a limit cut off",
+    "masked_episodes": "episodes of the step that are left out of the loss",
+    "calls": "tool calls per episode",
+    "call_failures": "share of tool calls that were made to fail",
+    "turns": "assistant turns per episode",
+    "sampled_tokens": "tokens sampled per episode",
+    "episode_tokens": "tokens per episode, prompt and observations included",
+    "discarded_groups": "groups generated and thrown away (dynamic sampling)",
+    "refill_rounds": "times that prompts were drawn again (dynamic sampling)",
+    "unfilled_groups": "places that stayed without a useful group (dynamic sampling)",
+    "episodes": "episodes generated in the step",
+    "generated_tokens": "tokens sampled in the step",
+    "total_episodes": "episodes generated since the start",
+    "total_generated_tokens": "tokens sampled since the start",
+    "loss": "policy loss, mean of the step's updates",
+    "entropy": "mean entropy of the policy at trained tokens, in nats",
+    "clip_share": "share of trained tokens whose ratio was clipped",
+    "clip_low_share": "share of trained tokens clipped below",
+    "clip_high_share": "share of trained tokens clipped above",
+    "grad_norm": "norm of the gradient before clipping, mean of the step's updates",
+    "lr": "learning rate",
+    "rollout_seconds": "wall time of generation and scoring",
+    "train_seconds": "wall time of the updates",
+    "step_seconds": "wall time of the step",
+}
+
+SFT: Mapping[str, str] = {
+    "loss": "cross-entropy per assistant token",
+    "token_accuracy": "share of assistant tokens that the policy puts first",
+    "entropy": "mean entropy of the policy at assistant tokens, in nats",
+    "grad_norm": "norm of the gradient before clipping",
+    "lr": "learning rate",
+    "total_tokens": "tokens seen since the start",
+    "step_seconds": "wall time of the step",
+}
+
+STEP: Mapping[str, str] = SFT | RL
+"""Every name."""

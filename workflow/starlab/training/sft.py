@@ -1,0 +1,156 @@
+"""Supervised fine-tuning on the teacher's successes: a weak start that knows the protocol.
+
+TRL's SFTTrainer on examples that we tokenised, loss on assistant tokens only. Nothing is packed: on a CPU that is slower.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import StarlabError
+from ..seeds import derive
+from . import checkpoints
+from .dataset import Example, mixture, read_trajectories
+from .lora import LoraSpec
+from .recording import Clock, Log, Record
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SftSpec:
+    """Everything that an SFT model depends on, besides the trajectories and the base model."""
+
+    seed: int
+    replay: float = 0.5
+    """Share of general tool-use dialogues in the mixture."""
+    epochs: float = 4.0
+    lr: float = 1e-3
+    """Peak rate; warm-up, then cosine to zero."""
+    batch: int = 16
+    warmup: float = 0.1
+    """Share of the steps over which the rate rises."""
+    weight_decay: float = 0.0
+    max_grad_norm: float = 1.0
+    save_every: int = 200
+    """Steps between checkpoints."""
+    lora: LoraSpec | None = None
+
+
+def train_sft(
+    spec: SftSpec,
+    trajectories: Path,
+    start: Path,
+    out: Path,
+    log: Log | None = None,
+    checkpoint_folder: Path | None = None,
+) -> dict[str, Any]:
+    """Fine-tune the model in folder `start` and write model, `metrics.jsonl` and `done.json` into `out`.
+
+    Resumes from the newest whole checkpoint in `checkpoint_folder` (default: `out`/checkpoints), to the same bytes.
+    Returns the content of `done.json`.
+    """
+    folder = checkpoint_folder or out / "checkpoints"
+    folder.mkdir(parents=True, exist_ok=True)
+    clock = Clock()
+    model, tokenizer = checkpoints.load_model(start)
+    examples = mixture(
+        tokenizer, read_trajectories(trajectories),
+        replay=spec.replay, epochs=spec.epochs, batch=spec.batch, seed=spec.seed,
+    )  # fmt: skip
+    steps = -(-len(examples) // spec.batch)
+    record = Record(folder / "metrics.jsonl", log)
+    trainer = _trainer(spec, model, tokenizer, examples, steps, folder, record)
+    newest = checkpoints.newest(folder)
+    done = int(newest.name.rpartition("-")[2]) if newest else 0
+    record.resume(done)
+    if newest:
+        logger.info("resuming after step %d of %d", done, steps)
+    trainer.train(resume_from_checkpoint=str(newest) if newest else None)
+    if trainer.state.global_step != steps:
+        raise StarlabError(f"{folder}: training ended after {trainer.state.global_step} of {steps} steps; run it again")
+    model = trainer.model if spec.lora is None else trainer.model.merge_and_unload()
+    checkpoints.save_model(model, tokenizer, out)
+    shutil.copyfile(record.path, out / "metrics.jsonl")
+    summary = {
+        "spec": asdict(spec), "step": steps, "examples": len(examples), "resumed_at": done,
+        "final_loss": record.last.get("loss"), **clock.read(),
+    }  # fmt: skip
+    checkpoints.write_atomically(out / "done.json", json.dumps(summary, indent=1) + "\n")
+    return summary
+
+
+def _trainer(
+    spec: SftSpec, model: Any, tokenizer: Any, examples: list[Example], steps: int, folder: Path, record: Record
+) -> Any:
+    from datasets import Dataset
+    from trl import SFTConfig, SFTTrainer
+
+    from .callbacks import StepCallback
+    from .lora import peft_config
+
+    started = time.perf_counter()
+
+    def write(step: int, logs: dict[str, float]) -> None:
+        nonlocal started
+        now = time.perf_counter()
+        record.write(
+            step,
+            {
+                "loss": logs["loss"],
+                "token_accuracy": logs["mean_token_accuracy"],
+                "entropy": logs["entropy"],
+                "grad_norm": logs["grad_norm"],
+                "lr": logs["learning_rate"],
+                "total_tokens": logs["num_tokens"],
+                "step_seconds": now - started,
+            },
+        )
+        started = now
+
+    arguments = SFTConfig(
+        output_dir=str(folder),
+        seed=derive("trainer", spec.seed) % 2**32,
+        max_steps=steps,
+        per_device_train_batch_size=spec.batch,
+        gradient_accumulation_steps=1,
+        train_sampling_strategy="sequential",  # the mixture is in its order already
+        learning_rate=spec.lr,
+        lr_scheduler_type="cosine",
+        warmup_steps=round(spec.warmup * steps),
+        weight_decay=spec.weight_decay,
+        max_grad_norm=spec.max_grad_norm,
+        optim="adamw_torch",
+        bf16=False,
+        gradient_checkpointing=False,
+        packing=False,
+        max_length=None,
+        logging_strategy="steps",
+        logging_steps=1,
+        save_strategy="steps",
+        save_steps=spec.save_every,
+        save_total_limit=2,
+        report_to="none",
+        disable_tqdm=True,
+        dataloader_pin_memory=False,
+        dataset_kwargs={"skip_prepare_dataset": True},
+    )
+    dataset = Dataset.from_dict(
+        {"input_ids": [e.input_ids for e in examples], "labels": [e.labels for e in examples]}
+    )
+    trainer = SFTTrainer(
+        model,
+        arguments,
+        train_dataset=dataset,
+        processing_class=tokenizer,
+        callbacks=[StepCallback(1, write)],
+        peft_config=peft_config(spec.lora),
+    )
+    trainer.create_model_card = lambda *args, **kwargs: None  # our runs describe themselves in done.json
+    return trainer

@@ -1,0 +1,136 @@
+"""TRL's GRPO trainer with our rollouts and a forward pass that computes only what the loss needs.
+
+Differences from the stock trainer, each in one method:
+- completions come from `Collector` through `rollout_func`; masks, rewards and log-probabilities come with them;
+- the log-probabilities of the behaviour policy are those recorded while sampling (equal to a forward at the same
+  temperature to 1e-5), so no extra pass computes them;
+- logits are computed at trained tokens only, and rows are padded to the longest of a few similar ones, on the right, so
+  that attention needs no mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from trl import GRPOConfig, GRPOTrainer
+
+from .collection import Collected
+
+BUCKET_ROWS = 16
+"""Rows that share a padded length in the training forward."""
+
+Collect = Callable[[Sequence[str], int], Collected]
+"""(scheduled prompts, step from 0) -> the step's groups."""
+
+
+class RolloutTrainer(GRPOTrainer):
+    """Prompts are task ids (strings); a step is one collection followed by its minibatch updates."""
+
+    def __init__(self, model: Any, args: GRPOConfig, ids: Sequence[str], collect: Collect, **kwargs: Any) -> None:
+        from datasets import Dataset
+
+        self._collect = collect
+        self._sampled_logprobs: list[list[float]] = []
+        self._loss_mask: Tensor | None = None
+        dataset = Dataset.from_dict({"prompt": list(ids)})
+        super().__init__(
+            model, [given_reward], args, train_dataset=dataset, rollout_func=RolloutTrainer._rollout, **kwargs
+        )
+
+    @property
+    def updates_per_step(self) -> int:
+        return int(self.args.steps_per_generation * self.num_iterations // self.args.gradient_accumulation_steps)
+
+    @staticmethod
+    def _rollout(prompts: list[str], trainer: RolloutTrainer) -> dict[str, Any]:
+        """One completion per prompt row; TRL has repeated every prompt `num_generations` times."""
+        ids = prompts[:: trainer.num_generations]
+        collected = trainer._collect(ids, trainer.state.global_step // trainer.updates_per_step)
+        episodes = [sample.episode for sample in collected.samples]
+        trainer._sampled_logprobs = [episode.logprobs for episode in episodes]
+        return {
+            "prompt_ids": [episode.prompt_ids for episode in episodes],
+            "completion_ids": [episode.completion_ids for episode in episodes],
+            "logprobs": trainer._sampled_logprobs,
+            "env_mask": collected.loss_masks(),
+            "given": [sample.scored.value for sample in collected.samples],
+        }
+
+    def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
+        self._loss_mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
+        try:
+            return super()._compute_loss(model, inputs)
+        finally:
+            self._loss_mask = None
+
+    def _get_per_token_logps_and_entropies(
+        self,
+        model: Any,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        logits_to_keep: int,
+        *args: Any,
+        **kwargs: Any,
+    ) -> tuple[Tensor, Tensor, None]:
+        """Log-probabilities and entropies [B, logits_to_keep], zero where there is no loss.
+
+        Called without a loss mask, it is TRL asking for the behaviour policy right after a rollout.
+        """
+        if self._loss_mask is None:
+            old = torch.zeros(len(input_ids), logits_to_keep, device=input_ids.device)
+            for row, logprobs in zip(old, self._sampled_logprobs, strict=True):
+                row[: len(logprobs)] = torch.tensor(logprobs)
+            return old, torch.zeros_like(old), None
+        return (*self._score(model, input_ids, attention_mask, self._loss_mask), None)
+
+    def _score(self, model: Any, input_ids: Tensor, attention_mask: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        rows, width = input_ids.shape
+        columns = mask.shape[1]
+        inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+        lengths = attention_mask.sum(1)
+        left = attention_mask.argmax(1)  # prompts are padded on the left
+        order = lengths.argsort(descending=True, stable=True)
+        places: list[Tensor] = []
+        logps: list[Tensor] = []
+        entropies: list[Tensor] = []
+        for bucket in order.split(BUCKET_ROWS):
+            longest = int(lengths[bucket].max())
+            index = (left[bucket, None] + torch.arange(longest, device=left.device)).clamp(max=width - 1)
+            ids = input_ids[bucket].gather(1, index)
+            hidden = inner.base_model(input_ids=ids, use_cache=False).last_hidden_state
+            row, column = mask[bucket].nonzero(as_tuple=True)
+            if not len(row):
+                # keep the graph connected, so that a minibatch without loss has a zero gradient
+                hidden = hidden[:0, 0]
+                targets = ids.new_zeros(0)
+            else:
+                position = width - columns + column - left[bucket][row]
+                hidden, targets = hidden[row, position - 1], ids[row, position]
+            logp, entropy = _logprobs(inner.get_output_embeddings()(hidden) / self.temperature, targets)
+            places.append(bucket[row] * columns + column)
+            logps.append(logp)
+            entropies.append(entropy)
+        place = torch.cat(places)
+        blank = torch.zeros(rows * columns, device=input_ids.device)
+        scattered = blank.index_put((place,), torch.cat(logps)).view(rows, columns)
+        entropy = blank.index_put((place,), torch.cat(entropies)).view(rows, columns)
+        return scattered, entropy
+
+    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+        """Our runs describe themselves in train.json."""
+
+
+def _logprobs(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Log-probability of each target and entropy (without gradient) of each row of logits [M, vocabulary]."""
+    table = torch.log_softmax(logits.float(), dim=-1)
+    with torch.no_grad():
+        entropy = -(table.exp() * table).sum(-1)
+    return table.gather(1, targets[:, None])[:, 0], entropy
+
+
+def given_reward(given: list[float], **_: Any) -> list[float]:
+    """Episodes are scored when they are collected, since algorithms select on rewards."""
+    return given
