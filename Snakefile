@@ -29,3 +29,5 @@ rule all:
     default_target: True
     input:
         rules.findings.output,
+    message:
+        f"done: {RESULTS}/overview.html"

@@ -11,9 +11,19 @@ rule findings:
             reference=REFERENCES,
             seed=EXPERIMENT.seeds,
         ),
+        claims=EXPERIMENT.findings.claims,
     output:
         findings=f"{RESULTS}/findings.json",
         text=report(f"{RESULTS}/findings.md", caption="../workflow/report/findings.rst", category="Findings"),
+        page=report(
+            f"{RESULTS}/overview.html", caption="../workflow/report/overview.rst", category="Findings"
+        ),
+        figures=report(
+            directory(f"{RESULTS}/figures"),
+            patterns=["{finding}.svg"],
+            caption="../workflow/report/figure.rst",
+            category="Figures",
+        ),
     log:
         f"{RESULTS}/logs/findings.log",
     benchmark:
@@ -24,6 +34,12 @@ rule findings:
     resources:
         mem="2GB",
         runtime="30m",
+    params:
+        cells=TRAINED,
+        planned=[cell.name for cell in CELLS if cell.planned],
+        seeds=list(EXPERIMENT.seeds),
+        scope=EXPERIMENT.findings.scope,
+        presets=[str(path) for path in workflow.overwrite_configfiles],
     message:
         "findings: contrasts, verdicts, figures"
     script:

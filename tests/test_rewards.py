@@ -8,7 +8,14 @@ from starlab.errors import StarlabError
 from starlab.rewards import RewardStatus, Scored, score
 from starlab.tasks import Grade, Status
 
-HALF = {"cs_micro": 0.75, "cs_macro": 0.0, "hard_micro": 0.5, "hard_macro": 0.0, "success": 0.0, "delivered": 1.0}
+HALF = {
+    "cs_micro": 0.75,
+    "cs_macro": 0.0,
+    "hard_micro": 0.5,
+    "hard_macro": 0.0,
+    "success": 0.0,
+    "delivered": 1.0,
+}
 FULL = dict.fromkeys(HALF, 1.0)
 
 

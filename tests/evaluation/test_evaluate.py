@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from starlab.errors import StarlabError
 from starlab.evaluation.evaluate import evaluate
 from starlab.evaluation.panels import Panel, knowledge_panel, travel_panel
-from starlab.evaluation.run import Settings, load, run
+from starlab.evaluation.run import Settings, run
 from starlab.knowledge import panels as questions
 from starlab.knowledge.oracle import solve
 from starlab.knowledge.questions import FAMILIES
@@ -205,14 +206,17 @@ def test_a_missing_panel_and_an_empty_one_are_named(tmp_path: Path, data: Path) 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny model that has learned nothing: its turns are noise that stops after some tokens or many, as sampled."""
+    """A tiny model that has learned nothing: its turns are noise of sampled length."""
     import torch
-    from starlab.policy.ladder import Architecture, build_model
     from starlab.policy.tokenizer import build_tokenizer
+    from transformers import Qwen2Config, Qwen2ForCausalLM
 
     folder = tmp_path_factory.mktemp("model")
     tokenizer = build_tokenizer()
-    network = build_model(Architecture(hidden=32, layers=1, heads=2, intermediate=32), tokenizer, seed=0)
+    torch.manual_seed(0)
+    size = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2}
+    config = Qwen2Config(vocab_size=len(tokenizer), intermediate_size=32, tie_word_embeddings=True, **size)
+    network = Qwen2ForCausalLM(config)
     with torch.no_grad():  # let one direction of the residual stream decide how likely a turn is to end
         network.model.norm.weight.zero_()
         network.model.norm.weight[0] = 1.0
@@ -242,13 +246,16 @@ def test_the_same_model_gives_the_same_bytes_at_any_batch_size(
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json"])
-def test_a_missing_or_damaged_model_file_ends_in_one_message(model: Path, tmp_path: Path, name: str) -> None:
-    for file in model.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    content = (tmp_path / name).read_bytes()
-    (tmp_path / name).write_bytes(content[: len(content) // 2])
-    with pytest.raises(StarlabError, match=r"damaged.*run the job that makes this model again"):
-        load(tmp_path)
-    (tmp_path / name).unlink()
-    with pytest.raises(StarlabError, match=f"{name}: the file is missing"):
-        load(tmp_path)
+def test_a_missing_or_damaged_model_file_ends_in_one_message_and_no_file(
+    model: Path, knowledge: Panel, tmp_path: Path, name: str
+) -> None:
+    copy, output = tmp_path / "model", tmp_path / "output"
+    shutil.copytree(model, copy)
+    content = (copy / name).read_bytes()
+    (copy / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(StarlabError, match="not a readable model"):
+        run(copy, [knowledge], settings(64), 0, output)
+    (copy / name).unlink()
+    with pytest.raises(StarlabError, match=f"{name}: missing"):
+        run(copy, [knowledge], settings(64), 0, output)
+    assert not output.exists()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlab.errors import StarlabError
-from starlab.evaluation.results import rounded, write, write_atomically
+from starlab.evaluation.results import rounded, write
 
 
 def test_the_same_results_give_the_same_bytes_whatever_the_order_of_their_keys(tmp_path: Path) -> None:
@@ -32,20 +32,19 @@ def test_a_number_that_is_none_is_refused() -> None:
         write(Path("unused"), {"success": float("nan")}, [])
 
 
-def test_a_full_disk_leaves_the_old_file_and_one_message(
+def test_a_full_disk_leaves_the_old_files_and_one_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "evaluation.json"
-    write_atomically(path, "old")
+    write(tmp_path, {"seed": 0}, [{"query_id": "old"}])
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StarlabError, match=r"evaluation\.json.*No space left on device"):
-        write_atomically(path, "new")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(StarlabError, match=r"cannot write the evaluation \(No space"):
+        write(tmp_path, {"seed": 1}, [{"query_id": "new"}])
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
 
 
 def test_the_aggregate_is_written_last(tmp_path: Path) -> None:

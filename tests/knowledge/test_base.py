@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlab.errors import StarlabError
-from starlab.knowledge import vocabulary
 from starlab.knowledge.base import Draft, KnowledgeBase, generate
-from starlab.knowledge.names import KIND_OF, NAMES, POOLS, RELATIONS, SCHEMA
+from starlab.knowledge.names import KIND_OF, NAMES, POOLS, RELATION_PIECES, RELATIONS, SCHEMA
 from starlab.knowledge.questions import PHRASES
 from starlab.knowledge.search import PIECES
 from starlab.travel import names as travel_names
@@ -86,11 +85,11 @@ def test_pieces_are_few_distinct_and_apart_from_travel() -> None:
     assert len(NAMES) == len(set(NAMES)) <= 130
     assert len(RELATIONS) <= 14
     assert len(set(PHRASES) | set(PIECES)) <= 40
+    assert not {*PHRASES, *PIECES} & {*NAMES, *RELATION_PIECES}
     assert not [(a, b) for a, b in permutations(NAMES, 2) if b.startswith(a)], "a name starts another name"
     travel = {*travel_names.STATES, *travel_names.CITIES, *travel_names.HOTELS, *travel_names.RESTAURANTS,
               *travel_names.ATTRACTIONS}  # fmt: skip
     assert not {word for name in travel for word in name.split()} & set(NAMES)
-    assert len(vocabulary()) == len(set(vocabulary()))
 
 
 def test_the_package_imports_without_torch() -> None:

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlab.errors import StarlabError
-from starlab.knowledge import panels, vocabulary
+from starlab.knowledge import panels
 from starlab.knowledge.base import Draft, generate
 from starlab.knowledge.documents import sample_dialogue
-from starlab.knowledge.names import NAMES, RELATIONS
+from starlab.knowledge.names import NAMES, RELATION_PIECES, RELATIONS
 from starlab.knowledge.oracle import solve
-from starlab.knowledge.questions import FAMILIES, ONE_HOP, sample
-from starlab.knowledge.search import search
+from starlab.knowledge.questions import FAMILIES, ONE_HOP, PHRASES, sample
+from starlab.knowledge.search import PIECES, search
 from starlab.knowledge.task import KnowledgeTask
 from starlab.protocol import ToolCall, TurnKind, parse_turn
 from starlab.tasks import Status
@@ -28,8 +28,8 @@ families = pytest.mark.parametrize("family", FAMILIES)
 
 
 def split(text: str) -> list[str]:
-    """Leftmost-longest split into the vocabulary's pieces; fails on text outside it."""
-    pieces = sorted(vocabulary(), key=len, reverse=True)
+    """Leftmost-longest split into names, relations and literal pieces; fails on any other text."""
+    pieces = sorted({*NAMES, *RELATION_PIECES, *PHRASES, *PIECES}, key=len, reverse=True)
     found = []
     while text:
         piece = next(p for p in pieces if text.startswith(p))

@@ -79,5 +79,5 @@ def test_a_teacher_that_never_succeeds_is_reported(made, spec, tmp_path):
 
 
 def test_shares_outside_zero_to_one_are_reported():
-    with pytest.raises(StarlabError, match=r"sft\.keep: 1\.5"):
+    with pytest.raises(StarlabError, match=r"sft\.teacher\.keep: 1\.5"):
         TeachingSpec(keep=1.5)

@@ -6,7 +6,7 @@ from starlab.synthesis.rejection import TeachingSpec, teach, well_formed
 from starlab.synthesis.teacher import MAX_ATTEMPTS, Teacher
 from starlab.tasks import Status
 from starlab.travel.faults import Faults
-from starlab.travel.plan import render
+from starlab.travel.plan import Drive, render
 from starlab.travel.task import TravelTask
 
 NO_FAULTS = Faults(0.0, 0)
@@ -110,6 +110,19 @@ def test_a_tool_that_always_fails_is_given_up(sft):
     assert trajectory.plan is None
     assert trajectory.grade.status is Status.UNDELIVERED
     assert not well_formed(trajectory)
+
+
+def test_a_way_that_does_not_go_makes_the_teacher_travel_the_other_way(synthesis):
+    """Some roads lead there and not back; the whole trip is then flown."""
+    turned = 0
+    for trajectory in taught(synthesis.make("mixed200"), 0.0):
+        looked = [m["content"] for m in trajectory.messages if m["role"] == "assistant"]
+        roads, flights = (any(tool in text for text in looked) for tool in ("GoogleDistance", "SearchFlight"))
+        rides = [day.ride for day in trajectory.plan.days if day.ride]
+        assert len(rides) == 2
+        assert len({isinstance(ride, Drive) for ride in rides}) == 1
+        turned += roads and flights
+    assert turned > 0
 
 
 def test_long_trips_look_up_the_state_and_every_city(long):

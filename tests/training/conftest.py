@@ -1,4 +1,4 @@
-"""A policy that has learned the protocol in a world of one question, small enough to be trained in seconds."""
+"""A policy that has learned the protocol in a world of one question, trained in seconds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def base(tmp_path_factory):
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("base")
     tokenizer = build_tokenizer()
-    model = build_model(Architecture(hidden=32, layers=2, heads=2, intermediate=64), tokenizer, seed=0)
+    model = build_model(Architecture(hidden=32, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=64), tokenizer, seed=0)
     checkpoints.save_model(model, tokenizer, folder)
     return folder
 

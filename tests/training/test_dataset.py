@@ -40,7 +40,9 @@ def test_labels_are_the_assistant_tokens_with_their_end(tokenizer):
         spoken = tokenizer.decode([label for label in example.labels if label != IGNORED])
         said = template.split("</answer>")[0].split("<answer>")[-1]
         assert spoken == f"<answer>{said}</answer><|im_end|><answer>end</answer><|im_end|>"
-        assert all(label in (IGNORED, token) for label, token in zip(example.labels, example.input_ids, strict=True))
+        assert all(
+            label in (IGNORED, token) for label, token in zip(example.labels, example.input_ids, strict=True)
+        )
 
 
 def test_ids_and_labels_equal_the_chat_template(tokenizer):
@@ -54,7 +56,7 @@ def test_ids_and_labels_equal_the_chat_template(tokenizer):
 
 def test_share_of_replay_and_epochs(tokenizer):
     texts = [tokenizer.decode(e.input_ids) for e in build(tokenizer, epochs=2.5, replay=0.2)]
-    trips = [text for text in texts if "trip" in text]
+    trips = [text for text in texts if "user\ntrip" in text]
     assert len(trips) == 25
     assert len(texts) - len(trips) == 2 + 2 + 1
     assert len(set(texts) - set(trips)) == 5  # replay is drawn afresh
@@ -72,7 +74,7 @@ def test_only_the_last_batch_of_an_epoch_is_short_and_lengths_are_alike(tokenize
         max(lengths) - min(lengths)
         for lengths in ([len(e.input_ids) for e in examples[i : i + 8]] for i in range(0, 32, 8))
     ]
-    assert max(spreads) < 8
+    assert max(spreads) < 16  # of 32, within windows of 64 examples
 
 
 @pytest.mark.parametrize(

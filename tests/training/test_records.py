@@ -58,7 +58,10 @@ def test_the_newest_whole_checkpoint_wins(tmp_path):
 
 def test_a_seal_covers_every_file(tmp_path):
     checkpoint = make_checkpoint(tmp_path, 2)
-    assert json.loads((checkpoint / checkpoints.SEAL).read_text()) == {"model.safetensors": 14, "trainer_state.json": 2}
+    assert json.loads((checkpoint / checkpoints.SEAL).read_text()) == {
+        "model.safetensors": 14,
+        "trainer_state.json": 2,
+    }
     (checkpoint / "trainer_state.json").unlink()
     assert not checkpoints.is_whole(checkpoint)
 

@@ -12,7 +12,15 @@ from starlab.training.rl import LoraSpec, RlSpec, train_rl
 from starlab.training.sft import train_sft
 
 RL = RlSpec(
-    seed=3, reward="success", steps=5, prompts=3, group=4, lr=3e-3, max_tokens=120, max_turn_tokens=30, save_every=2
+    seed=3,
+    reward="success",
+    steps=5,
+    prompts=3,
+    group=4,
+    lr=3e-3,
+    max_tokens=120,
+    max_turn_tokens=30,
+    save_every=2,
 )
 
 
@@ -75,7 +83,9 @@ def test_a_killed_run_resumes_to_the_same_bytes(finished, start, tasks, tmp_path
     assert summary["resumed_at"] == {1: 0, 4: 2, 5: 4}[step]
     assert weights(tmp_path) == weights(finished[0])
     timeless = [{k: v for k, v in row.items() if not k.endswith("seconds")} for row in lines(tmp_path)]
-    assert timeless == [{k: v for k, v in row.items() if not k.endswith("seconds")} for row in lines(finished[0])]
+    assert timeless == [
+        {k: v for k, v in row.items() if not k.endswith("seconds")} for row in lines(finished[0])
+    ]
 
 
 def test_a_finished_run_writes_its_outputs_again(finished, start, tasks):
@@ -130,7 +140,9 @@ def test_settings_are_checked_before_anything_runs(start, tasks, tmp_path):
         train_rl(RL, [], start, tmp_path)
 
 
-def test_sft_teaches_the_protocol_and_resumes_to_the_same_bytes(start, base, trajectories, sft_spec, tmp_path):
+def test_sft_teaches_the_protocol_and_resumes_to_the_same_bytes(
+    start, base, trajectories, sft_spec, tmp_path
+):
     rows = lines(start)
     assert set(rows[0]) == {"step", *metrics.SFT}
     assert rows[-1]["loss"] < 0.5 < rows[0]["loss"]

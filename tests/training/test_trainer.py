@@ -1,12 +1,14 @@
-"""The loss that is really computed: TRL's, on our masks, scores and log-probabilities. Worked numbers from the papers."""
+"""The loss that is really computed: TRL's, on our masks, scores and log-probabilities. Worked numbers from
+the papers.
+"""
 
 from __future__ import annotations
 
 import pytest
 import torch
+from starlab.rewards import RewardStatus, Scored
 from starlab.rollout.engine import Engine
 from starlab.rollout.episode import Decoding, Episode, Limits, Request, StopReason
-from starlab.rewards import RewardStatus, Scored
 from starlab.training import checkpoints
 from starlab.training.algorithms import make
 from starlab.training.collection import Collected
@@ -42,7 +44,8 @@ def episodes_with(rewards, episodes, muted=(), group=4):
 def crafted(lengths, stop=StopReason.ANSWERED):
     """Episodes of given completion lengths, all sampled."""
     return [
-        Episode(str(i), 0, [3, 4], [5] * n, [1] * n, [-1.0] * n, stop, (), 1, "a") for i, n in enumerate(lengths)
+        Episode(str(i), 0, [3, 4], [5] * n, [1] * n, [-1.0] * n, stop, (), 1, "a")
+        for i, n in enumerate(lengths)
     ]
 
 
@@ -94,7 +97,9 @@ def test_aggregation_grpo_is_per_sequence_dapo_per_token(trainers):
     [(1.25, 1.0, 1.25, True), (1.30, 1.0, 1.28, False), (0.7, -1.0, -0.8, False), (1.30, -1.0, -1.30, True)],
 )
 def test_clip_higher(trainers, name, ratio, advantage, value, passes):
-    loss, gradient = surrogate(trainers[name], [[0.0]], [advantage], old=[[-torch.tensor(ratio).log().item()]])
+    loss, gradient = surrogate(
+        trainers[name], [[0.0]], [advantage], old=[[-torch.tensor(ratio).log().item()]]
+    )
     assert -loss == pytest.approx(value, rel=1e-5)
     assert bool(gradient.abs() > 1e-6) is passes
 
@@ -102,8 +107,10 @@ def test_clip_higher(trainers, name, ratio, advantage, value, passes):
 def test_doubling_a_wrong_answer_halves_its_token_weight_in_grpo_only(trainers):
     weights = {}
     for name, trainer in trainers.items():
-        weights[name] = [surrogate(trainer, [[0.0] * n], [-1.0])[1][0, 0].item() * (n if name == "dapo" else 1)
-                         for n in (4, 8)]  # fmt: skip
+        for length in (4, 8):
+            _, gradient = surrogate(trainer, [[0.0] * length], [-1.0])
+            # alone in its batch, dapo's normaliser is the length: undo it to see the token's own weight
+            weights.setdefault(name, []).append(gradient[0, 0].item() * (length if name == "dapo" else 1))
     assert weights["grpo"][0] == pytest.approx(2 * weights["grpo"][1])
     assert weights["dapo"][0] == pytest.approx(weights["dapo"][1])
 
@@ -174,7 +181,7 @@ def test_our_forward_equals_the_stock_one(start, tmp_path, tasks):
 
 
 def test_sampling_logprobs_serve_as_those_of_the_old_policy(start, tmp_path, tasks):
-    """With two updates a step TRL needs the old policy; the recorded numbers are what it would have computed."""
+    """With two updates a step TRL needs the old policy: what was recorded is what it would compute."""
     trainer, batch, _ = real_batch(start, tmp_path, tasks, minibatches=2)
     mask = (batch["completion_mask"] * batch["tool_mask"]).bool()
     trainer._loss_mask = mask
@@ -193,8 +200,8 @@ def test_zero_spread_gives_exactly_zero_gradient(start, tmp_path, tasks):
 
 
 def test_environment_tokens_have_no_gradient(start, tmp_path, tasks):
-    """Changing what only masked positions predict changes nothing in the loss."""
-    trainer, batch, episodes = real_batch(start, tmp_path, tasks)
+    """The mask reaches the loss as it came from the engine, row by row."""
+    _, batch, episodes = real_batch(start, tmp_path, tasks)
     assert any(0 in episode.mask for episode in episodes)
     for row, episode in enumerate(episodes):
         assert batch["tool_mask"][row, : len(episode.mask)].tolist() == episode.mask

@@ -8,7 +8,8 @@ with Job(snakemake) as job:
     from starlab import matrix
     from starlab.evaluation import run as evaluation
     from starlab.measures import headline
-    from starlab.training.rl import LoraSpec, RlSpec, train_rl
+    from starlab.training.lora import LoraSpec
+    from starlab.training.rl import RlSpec, train_rl
     from starlab.travel.database import Database
     from starlab.travel.query import load_queries
     from starlab.travel.task import TravelTask

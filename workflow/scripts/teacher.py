@@ -12,4 +12,6 @@ with Job(snakemake) as job:
     spec = TeachingSpec(**snakemake.params.teacher)
     files = (Path(snakemake.output.trajectories), Path(snakemake.output.card))
     card = write_trajectories(Path(snakemake.input.queries), database, spec, *files)
-    job.say(f"teacher: {card}")
+    job.say(
+        f"teacher: {card['yield']['all']:.0%} of {sum(card['tried'].values())} succeeded, {card['trajectories']} kept"
+    )

@@ -152,7 +152,7 @@ class Sft(Section):
 
     teacher: Teacher = Teacher()
     """Where the trajectories come from."""
-    replay: Share = 0.5
+    replay: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.5
     """Share of general tool-use examples mixed in, so that out-of-domain skill is not forgotten."""
     epochs: Rate = 4.0
     """Passes over the mixture."""
@@ -216,14 +216,12 @@ class Evaluation(Section):
 
 
 class Findings(Section):
-    """Statistics behind the verdicts; the claims themselves are in `starlab/findings/claims.yaml`."""
+    """What is claimed and how it is told; the statistics are part of the claims."""
 
-    bootstrap: Count = 2000
-    """Resamples of the hierarchical bootstrap (seeds, then queries)."""
-    confidence: Annotated[float, Field(gt=0.5, lt=1.0)] = 0.95
-    """Level of the intervals."""
-    seed: int = 0
-    """Seed of the bootstrap."""
+    claims: str = "workflow/starlab/findings/claims.yaml"
+    """The contrasts of each finding, with their margins, written down before the runs."""
+    scope: str = "about the mechanism in the miniature world, not about Qwen2.5"
+    """What the verdicts are about, in one phrase; it stands beside every verdict."""
 
 
 class Tracking(Section):

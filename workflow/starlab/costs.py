@@ -18,7 +18,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A job that would run: its rule, and where its benchmark file lies below `benchmarks/`, without suffix."""
+    """A job that would run: its rule, and the path of its benchmark file below `benchmarks/`, bare."""
 
     rule: str
     place: Path
@@ -31,12 +31,6 @@ def job_of(rule: str, target: Path) -> Pending:
     if target.parent.name == "queries":
         return Pending(rule, Path("queries", target.name.split(".")[0]))
     return Pending(rule, Path(rule))
-
-
-def keys(self) -> list[Key]:
-    """What its cost is looked up by, most alike first: the same job, its cell, its scale, its kind."""
-    run = self.target.parent
-    return keys(run if run.name.startswith("seed") else self.target.with_suffix(""))
 
 
 def keys(place: Path) -> list[Key]:

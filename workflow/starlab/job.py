@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -75,7 +76,7 @@ class Job:
         folder = Folder(Path(str(self.snakemake.output[0])).parent)
         seed = int(self.snakemake.wildcards.seed)
         stage = {"run": "rl", "reference": "evaluation"}.get(self.snakemake.rule, self.snakemake.rule)
-        run = Run(name, stage, seed, settings, {"code": code_version(), **(tags or {})})
+        run = Run(name, stage, seed, deepcopy(dict(settings)), {"code": code_version(), **(tags or {})})
         return RunLogger(self.store, folder, run)
 
     def panels(self) -> list[Panel]:

@@ -161,9 +161,11 @@ def settings(experiment: Experiment, cell: Cell) -> dict[str, Any]:
 
 def sft_settings(experiment: Experiment, scale: str) -> dict[str, Any]:
     """All that fine-tuning one scale depends on beside its seed and the trajectories."""
+    model = experiment.policy.ladder[scale].model_dump()
     return {
         "scale": scale,
-        "model": experiment.policy.ladder[scale].model_dump(),
+        "lora": model.pop("lora"),
+        "model": model,
         "lr": per_scale(experiment.sft.lr, scale),
         **experiment.sft.model_dump(exclude={"teacher", "lr"}),
     }

@@ -1,7 +1,8 @@
-"""Trajectory rewards, exactly as in the paper (Agent-STAR section 4): all weights 1, no term for format or length.
+"""Trajectory rewards, exactly as in the paper (Agent-STAR section 4): all weights 1, no term for format or
+length.
 
-A reward is a function of a grade's metrics and of how far training is. Every metric is a number in [0, 1] for one
-trajectory. To add a reward, write a function and name it in `REWARDS`.
+A reward is a function of a grade's metrics and of how far training is. Every metric is a number in [0, 1] for
+one trajectory. To add a reward, write a function and name it in `REWARDS`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ Reward = Callable[[Metrics, int, int], float]
 
 
 class RewardStatus(StrEnum):
-    """How a value came about. A zero that was earned and a zero for breaking the protocol are not the same thing."""
+    """How a value came about. A zero that was earned and a zero for breaking the protocol are not the same
+    thing.
+    """
 
     SCORED = "scored"
     FORMAT_ERROR = "format error"
@@ -49,9 +52,11 @@ def success(metrics: Metrics, step: int, steps: int) -> float:
 
 
 def curriculum(metrics: Metrics, step: int, steps: int) -> float:
-    """CURRICULUM: SUM in the first 2/5 of training, MACRO in the next 2/5, SUCCESS in the last 1/5; in [0, 5].
+    """CURRICULUM: SUM in the first 2/5 of training, MACRO in the next 2/5, SUCCESS in the last 1/5; in [0,
+    5].
 
-    The paper switches after epochs 2 and 4 of 5; runs of other data sizes are matched on steps, so the switch is in steps.
+    The paper switches after epochs 2 and 4 of 5; runs of other data sizes are matched on steps, so the switch
+    is in steps.
     """
     if 5 * step < 2 * steps:
         return total(metrics, step, steps)

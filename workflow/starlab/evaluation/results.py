@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import StarlabError
+from ..training.checkpoints import write_atomically
 
 EVALUATION = "evaluation.json"
 QUERIES = "queries.jsonl"
@@ -28,33 +27,18 @@ def rounded(value: Any) -> Any:
 
 
 def write(folder: Path, evaluation: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write both files into `folder`; `evaluation.json` comes last, so where it is, both are complete."""
-    lines = (json.dumps(rounded(row), sort_keys=True, allow_nan=False) + "\n" for row in rows)
-    write_atomically(folder / QUERIES, "".join(lines))
-    text = json.dumps(rounded(evaluation), sort_keys=True, allow_nan=False, indent=1) + "\n"
-    write_atomically(folder / EVALUATION, text)
+    """Write both files into `folder`; `evaluation.json` comes last, so where it is, both are complete.
 
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write through a temporary file beside `path` and rename it.
-
-    Raises StarlabError when the disk does not take it (full, read-only); what was at `path` stays.
+    Raises StarlabError when the disk does not take them (full, read-only); a file that was there stays.
     """
-    temporary: Path | None = None
+    lines = [json.dumps(rounded(row), sort_keys=True, allow_nan=False) + "\n" for row in rows]
+    text = json.dumps(rounded(evaluation), sort_keys=True, allow_nan=False, indent=1) + "\n"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        temporary = Path(name)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / QUERIES, "".join(lines))
+        write_atomically(folder / EVALUATION, text)
     except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
         raise StarlabError(
-            f"{path}: cannot write it ({error.strerror}); make room or check the permissions and run again, "
-            "nothing that was finished is lost"
+            f"{folder}: cannot write the evaluation ({error.strerror}); make room or check the permissions "
+            "and run again, nothing that was finished is lost"
         ) from error

@@ -6,16 +6,13 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..errors import StarlabError
 from ..rollout.episode import Decoding, Limits
+from ..training.checkpoints import load_model
 from . import results
 from .evaluate import evaluate
 from .panels import Panel
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 WEIGHTS = "model.safetensors"
 
@@ -63,38 +60,10 @@ def run(
     """
     from ..rollout.engine import Engine
 
-    policy, tokenizer = load(model)
+    policy, tokenizer = load_model(model)
     engine = Engine(policy, tokenizer, settings.limits(), settings.batch)
     measured = evaluate(engine, panels, settings.decodings(cool), seed)
-    evaluation = {**(header or {}), "model_sha256": _sha256(model / WEIGHTS), "panels": measured.panels}
+    digest = hashlib.sha256((model / WEIGHTS).read_bytes()).hexdigest()
+    evaluation = {**(header or {}), "model_sha256": digest, "panels": measured.panels}
     results.write(output, evaluation, measured.rows)
     return evaluation
-
-
-def load(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """The model and tokenizer saved in `folder`; StarlabError says what is missing or damaged."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    fix = "run the job that makes this model again"
-    for name in (WEIGHTS, "config.json", "tokenizer.json"):
-        if not (folder / name).is_file():
-            raise StarlabError(f"{folder / name}: the file is missing, there is no model to load; {fix}")
-    models: Any = AutoModelForCausalLM
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-        model, loaded = models.from_pretrained(
-            folder, local_files_only=True, use_safetensors=True, output_loading_info=True
-        )
-    except Exception as error:  # the libraries raise what their readers happen to meet in a damaged file
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        raise StarlabError(
-            f"{folder}: the model is damaged and cannot be loaded ({reason}); {fix}"
-        ) from error
-    absent = sorted(loaded["missing_keys"])
-    if absent:
-        raise StarlabError(f"{folder / WEIGHTS}: weights are missing ({', '.join(absent[:3])}, ...); {fix}")
-    return model, tokenizer
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

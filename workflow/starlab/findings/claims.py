@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
@@ -32,7 +33,8 @@ PANELS = ("test", "unseen", "knowledge")
 
 
 def load_claims(path: Path = CLAIMS, known_cells: Iterable[str] | None = None) -> Claims:
-    """Read and check `path`. With `known_cells` (a whole matrix) every cell named must be one of them, or a reference.
+    """Read and check `path`. With `known_cells` (a whole matrix) every cell named must be one of them, or a
+    reference.
 
     Raises StarlabError naming file, claim, field and the nearest valid name.
     """
@@ -273,7 +275,7 @@ def _trend(cells: list[str]) -> tuple[Component, ...]:
 def _pairs(cells: list[str], form: str) -> tuple[Component, ...]:
     match form:
         case "chain":
-            pairs = list(zip(cells[:-1], cells[1:], strict=True))
+            pairs = list(pairwise(cells))
         case "best":
             pairs = [(cells[0], other) for other in cells[1:]]
         case _:

@@ -1,4 +1,6 @@
-"""Every evaluated run, read into tidy tables. Missing or damaged runs are listed, never a crash and never a zero."""
+"""Every evaluated run, read into tidy tables. Missing or damaged runs are listed, never a crash and never a
+zero.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from numpy.typing import NDArray
 
 from starlab.findings.contrast import REFERENCE, Metric, factors_of
 
-# Largest gap between a score in evaluation.json and the mean of the queries beside it: above rounding, far below one query
+# Largest gap between a score in evaluation.json and the mean of the queries beside it: above rounding, far
+# below one query
 TOLERANCE = 5e-4
 
 
@@ -32,8 +35,9 @@ class Gap:
 class Results:
     """What is there.
 
-    runs: one row per run, panel and decoding (cell, seed, panel, decoding, sha256 of the panel, n, every scalar metric).
-    queries: one row per run, panel, decoding and query (cell, seed, panel, decoding, query_id, level, status, metrics 0..1).
+    runs: one row per run, panel and decoding (cell, seed, panel, decoding, sha256 of the panel, n, every
+    scalar metric). queries: one row per run, panel, decoding and query (cell, seed, panel, decoding,
+    query_id, level, status, metrics 0..1).
     """
 
     root: Path
@@ -72,7 +76,9 @@ def with_references(cells: Iterable[str]) -> tuple[str, ...]:
 
 
 def collect(root: Path, cells: Iterable[str], seeds: Sequence[int], planned: Iterable[str] = ()) -> Results:
-    """Read the runs of `cells` (and their references) x `seeds` under `root`. Other folders there are not looked at."""
+    """Read the runs of `cells` (and their references) x `seeds` under `root`. Other folders there are not
+    looked at.
+    """
     planned = tuple(planned)
     expected = tuple(cell for cell in with_references(cells) if cell not in planned)
     runs: list[dict[str, Any]] = []
@@ -170,7 +176,9 @@ def _scores(evaluation: dict[str, Any], cell: str, seed: int) -> list[dict[str, 
 
 
 def _compare(scores: list[dict[str, Any]], queries: pd.DataFrame) -> None:
-    """Both files of a run must tell the same story; they are written together, so a gap means a damaged or mixed-up folder."""
+    """Both files of a run must tell the same story; they are written together, so a gap means a damaged or
+    mixed-up folder.
+    """
     means = {
         key: query_mean(group["success"].to_numpy(dtype=float), list(group["level"]), str(key[0]))
         for key, group in queries.groupby(["panel", "decoding"], sort=False)
@@ -187,18 +195,24 @@ def _compare(scores: list[dict[str, Any]], queries: pd.DataFrame) -> None:
 
 
 def strata_of(panel: str, levels: Sequence[str]) -> list[str]:
-    """The strata that a panel's score averages over: families of questions for knowledge, one stratum for travel."""
+    """The strata that a panel's score averages over: families of questions for knowledge, one stratum for
+    travel.
+    """
     return list(levels) if panel == "knowledge" else ["all"] * len(levels)
 
 
 def query_mean(values: NDArray[np.float64], levels: Sequence[str], panel: str) -> float:
-    """Score of a panel from its queries, `values` of shape (n_queries,): mean over strata of the mean within."""
+    """Score of a panel from its queries, `values` of shape (n_queries,): mean over strata of the mean
+    within.
+    """
     by_stratum = pd.Series(values).groupby(strata_of(panel, levels)).mean()
     return float(by_stratum.mean())
 
 
 def _odd_panels(runs: pd.DataFrame) -> list[tuple[str, int, str]]:
-    """Runs whose panel has another hash than the most common one: their queries cannot be paired with the rest."""
+    """Runs whose panel has another hash than the most common one: their queries cannot be paired with the
+    rest.
+    """
     odd: list[tuple[str, int, str]] = []
     for panel, group in runs.groupby("panel", sort=False):
         counts = Counter(group["sha256"])

@@ -1,7 +1,8 @@
 """What a claim is made of: metrics, components, contrasts, findings, and the names of cells.
 
-A contrast becomes components: weighted sums of cells, grouped. A difference has one component, an ordering one per pair.
-`within` says how the components of a group combine ("all" must hold, or "any"); every group must hold.
+A contrast becomes components: weighted sums of cells, grouped. A difference has one component, an ordering
+one per pair. `within` says how the components of a group combine ("all" must hold, or "any"); every group
+must hold.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ class Component:
 
 @dataclass(frozen=True)
 class Contrast:
-    """One preregistered statement. margin is a fraction (the file has percentage points); paper likewise, None if not given."""
+    """One preregistered statement. margin is a fraction (the file has percentage points); paper likewise,
+    None if not given.
+    """
 
     id: str
     title: str
@@ -92,7 +95,9 @@ class Contrast:
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """What a finding's figure shows: the factor on the x axis, the one told by colour ("" for none), metrics and cells."""
+    """What a finding's figure shows: the factor on the x axis, the one told by colour ("" for none), metrics
+    and cells.
+    """
 
     x: str
     hue: str
@@ -121,7 +126,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Settings:
-    """alpha: level of each test. power: wanted chance of a verdict. assumed_seed_sd: fraction, for planning from one seed."""
+    """alpha: level of each test. power: wanted chance of a verdict. assumed_seed_sd: fraction, for planning
+    from one seed.
+    """
 
     alpha: float
     power: float
@@ -147,7 +154,9 @@ class Claims:
 
 
 def factors_of(cell: str) -> dict[str, str]:
-    """The factors that a cell's name spells; a reference such as sft-m has `scale` and `reward` (its stage) only."""
+    """The factors that a cell's name spells; a reference such as sft-m has `scale` and `reward` (its stage)
+    only.
+    """
     if match := CELL.fullmatch(cell):
         return match.groupdict()
     if match := REFERENCE.fullmatch(cell):
@@ -166,7 +175,9 @@ class PairLabel:
 
 
 def label_difference(first: str, second: str) -> PairLabel:
-    """What differs between two cells in words: "curriculum − sum (s)". `common` is the scale, or the reward across scales."""
+    """What differs between two cells in words: "curriculum − sum (s)". `common` is the scale, or the reward
+    across scales.
+    """
     a, b = factors_of(first), factors_of(second)
     varying = [factor for factor in a if a.get(factor) != b.get(factor) and factor in b] or ["scale"]
     common = b["reward"] if "scale" in varying else b["scale"]

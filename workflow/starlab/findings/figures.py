@@ -1,7 +1,7 @@
 """One figure per finding: the paper's values, ours, and the contrasts with their intervals.
 
-Bytes are the same on every run: fixed SVG ids, no dates, no random jitter. Colours are those of Okabe and Ito, which readers
-with any colour vision can tell apart; markers differ as well.
+Bytes are the same on every run: fixed SVG ids, no dates, no random jitter. Colours are those of Okabe and
+Ito, which readers with any colour vision can tell apart; markers differ as well.
 """
 
 from __future__ import annotations
@@ -69,8 +69,11 @@ def draw(result: FindingResult, scores: dict[tuple[str, Metric], CellScore], pap
             left = figure.add_subplot(grid[row, 0])
             right = figure.add_subplot(grid[row, 1])
             name = PANEL_NAMES[metric.panel]
-            _levels(left, spec, metric, {}, paper)
-            _levels(right, spec, metric, scores, None)
+            top = max(
+                _levels(left, spec, metric, {}, paper), _levels(right, spec, metric, scores, None), 10.0
+            )
+            for axes in (left, right):
+                axes.set_ylim(0, min(1.08 * top, 104.0))
             left.set_title(
                 f"Paper, {'seven QA sets' if metric.panel == 'knowledge' else 'TravelPlanner test'}"
             )
@@ -94,7 +97,9 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
 
 
 def _places(spec: FigureSpec) -> tuple[list[str], list[str]]:
-    """The x levels and the hue levels, in the order in which the claim names its cells; references come last."""
+    """The x levels and the hue levels, in the order in which the claim names its cells; references come
+    last.
+    """
     factors = [factors_of(cell) for cell in spec.cells]
     levels = list(dict.fromkeys(f[spec.x] for f in factors))
     hues = list(dict.fromkeys(f[spec.hue] for f in factors)) if spec.hue else [""]
@@ -107,76 +112,57 @@ def _levels(
     metric: Metric,
     scores: dict[tuple[str, Metric], CellScore],
     paper: Paper | None,
-) -> None:
-    """One panel of scores: the paper's single values, or our seeds as dots with mean and interval."""
+) -> float:
+    """One panel of scores: the paper's values, or (paper None) our seeds, mean and interval. Returns the
+    highest value, in %.
+    """
     levels, hues = _places(spec)
-    top = 0.0
+    highest = [0.0]
     for number, hue in enumerate(hues):
-        colour, marker = ("#777777", "x") if hue in ("base", "sft") else (COLOURS[number], MARKERS[number])
+        colour, marker = _look(number, hue)
         shift = (number - (len(hues) - 1) / 2.0) * (0.62 / max(len(hues), 2))
         line: list[tuple[float, float]] = []
         for place, level in enumerate(levels):
             cell = _cell_at(spec, level, hue)
-            if cell is None:
-                continue
             x = place + shift
-            if paper is not None:
-                value = paper.score(cell, metric)
-                if value is None:
-                    continue
-                axes.plot([x], [100 * value], marker=marker, color=colour, markersize=6, linestyle="none")
+            value = paper.score(cell, metric) if paper is not None and cell is not None else None
+            score = scores.get((cell, metric)) if cell is not None else None
+            if value is not None:
                 line.append((x, 100 * value))
-            else:
-                score = scores.get((cell, metric))
-                if score is None:
-                    axes.annotate(
-                        "not run",
-                        (x, 0),
-                        xytext=(0, 4),
-                        textcoords="offset points",
-                        rotation=90,
-                        ha="center",
-                        va="bottom",
-                        fontsize=6,
-                        color="0.6",
-                    )
-                    continue
-                _seeds(axes, x, score, colour, marker)
+            elif score is not None:
                 line.append((x, 100 * score.mean))
-            top = max(top, line[-1][1])
-        if spec.style == "lines" and len(line) > 1:
-            axes.plot(*zip(*line, strict=True), color=colour, linewidth=1.0, alpha=0.7)
+                highest += _seeds(axes, x, score, colour)
+            elif paper is None and cell is not None:
+                axes.annotate(
+                    "not run", (x, 0), xytext=(0, 4), textcoords="offset points",
+                    rotation=90, ha="center", va="bottom", fontsize=6, color="0.6",
+                )  # fmt: skip
+        if line:
+            linestyle = "-" if spec.style == "lines" else "none"
+            axes.plot(
+                *zip(*line, strict=True), color=colour, linewidth=1.0, linestyle=linestyle,
+                marker=marker, markersize=6, markeredgecolor=colour if marker == "x" else "white",
+            )  # fmt: skip
+            highest += [y for _, y in line]
     axes.set_xticks(range(len(levels)), levels)
     axes.set_xlim(-0.6, len(levels) - 0.4)
-    axes.set_ylim(0, max(10.0, axes.get_ylim()[1], top * 1.1))
     axes.grid(axis="x", visible=False)
     axes.set_xlabel(NAMES.get(spec.x, spec.x))
-    if paper is not None and top == 0.0:
-        axes.text(0.5, 0.5, "no numbers given", transform=axes.transAxes, ha="center", color="0.5")
+    return max(highest)
 
 
-def _seeds(axes: Axes, x: float, score: CellScore, colour: str, marker: str) -> None:
-    """Seeds as small dots, the mean as a large marker, the interval as a bar."""
-    if score.interval is not None:
-        axes.plot(
-            [x, x],
-            [100 * end for end in score.interval],
-            color=colour,
-            linewidth=1.2,
-            alpha=0.55,
-            solid_capstyle="butt",
-        )
+def _look(number: int, hue: str) -> tuple[str, str]:
+    """(colour, marker) of a level; references are grey crosses in every figure."""
+    return ("#777777", "x") if hue in ("base", "sft") else (COLOURS[number], MARKERS[number])
+
+
+def _seeds(axes: Axes, x: float, score: CellScore, colour: str) -> list[float]:
+    """Seeds as small dots beside the interval bar; returns the heights drawn, in %."""
     dots = [100 * value for _, value in score.by_seed]
-    axes.plot([x] * len(dots), dots, ".", color=colour, markersize=4, alpha=0.7)
-    axes.plot(
-        [x],
-        [100 * score.mean],
-        marker=marker,
-        color=colour,
-        markersize=6,
-        markeredgecolor="white",
-        linestyle="none",
-    )
+    axes.plot([x + 0.06] * len(dots), dots, ".", color=colour, markersize=4, alpha=0.8)
+    ends = [100 * end for end in score.interval or ()]
+    axes.plot([x] * len(ends), ends, color=colour, linewidth=1.2, alpha=0.5, solid_capstyle="butt")
+    return dots + ends
 
 
 def _cell_at(spec: FigureSpec, level: str, hue: str) -> str | None:
@@ -192,9 +178,8 @@ def _legend(figure: Figure, spec: FigureSpec) -> None:
     handles = []
     if spec.hue:
         for number, hue in enumerate(hues):
-            reference = hue in ("base", "sft")
-            colour, marker = ("#777777", "x") if reference else (COLOURS[number], MARKERS[number])
-            label = hue.upper() if reference or spec.hue == "algorithm" else hue
+            colour, marker = _look(number, hue)
+            label = hue.upper() if hue == "sft" or spec.hue == "algorithm" else hue
             handles.append(Line2D([], [], color=colour, marker=marker, linestyle="none", label=label))
     handles += [
         Line2D([], [], color="0.4", marker=".", markersize=4, linestyle="none", label="one seed"),
@@ -206,61 +191,48 @@ def _legend(figure: Figure, spec: FigureSpec) -> None:
 
 
 def _forest(axes: Axes, contrasts: Sequence[ContrastResult], paper: Paper) -> None:
-    """Every contrast on one line: estimate, interval, seeds, margin, and the paper's value. Parts of a contrast in grey below it."""
-    labels: list[str] = []
-    bold: list[bool] = []
+    """Every contrast with estimate, interval, seeds, margin, verdict and the paper's value; its parts, if
+    any, below it.
+    """
+    labels: list[tuple[float, str, bool]] = []
     y = 0.0
-    ticks = []
     for result in contrasts:
         contrast = result.contrast
-        colour = VERDICT_COLOURS[result.verdict]
-        lone = len(contrast.components) == 1
-        labels.append(_wrap(contrast.title))
-        bold.append(contrast.primary)
-        ticks.append(y)
+        parts = contrast.components
+        labels.append((y, f"{_wrap(contrast.title)}: {result.verdict}", contrast.primary))
+        top = y
+        if len(parts) == 1:
+            _contrast_line(axes, y, result, 0, paper)
+        else:
+            for number, part in enumerate(parts):
+                y += 0.55
+                labels.append((y, part.label, False))
+                _contrast_line(axes, y, result, number, paper)
         limits = (
             (-contrast.margin, contrast.margin)
             if contrast.kind is Kind.EQUIVALENCE
             else (contrast.threshold,)
         )
-        span = 0.4 if lone else 0.4 + 0.5 * len(contrast.components)
         for limit in limits:
-            axes.plot([100 * limit] * 2, [y - 0.4, y + span], ":", color="0.4", linewidth=1.2)
-        if lone:
-            _contrast_line(axes, y, result, 0, colour, paper)
-        else:
-            axes.text(
-                0.01,
-                y,
-                str(result.verdict),
-                transform=axes.get_yaxis_transform(),
-                va="center",
-                fontsize=7,
-                color=colour,
-            )
-            for number in range(len(contrast.components)):
-                y += 0.5
-                labels.append(contrast.components[number].label)
-                bold.append(False)
-                ticks.append(y)
-                _contrast_line(axes, y, result, number, colour, paper)
+            axes.plot([100 * limit] * 2, [top - 0.35, y + 0.35], ":", color="0.3", linewidth=1.3)
         y += 1.0
     axes.axvline(0, color="0.3", linewidth=0.8)
-    axes.set_yticks(ticks, labels, fontsize=7)
-    for text, strong in zip(axes.get_yticklabels(), bold, strict=True):
+    axes.yaxis.tick_right()
+    axes.set_yticks([place for place, _, _ in labels], [label for _, label, _ in labels], fontsize=7)
+    for text, (_, _, strong) in zip(axes.get_yticklabels(), labels, strict=True):
         text.set_fontweight("bold" if strong else "normal")
     axes.set_ylim(y - 0.4, -0.6)
-    axes.yaxis.tick_right()
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel("percentage points (claimed direction: right of the margin)")
+    axes.set_xlabel("points; the claim says: right of the dotted margin")
     axes.set_title("Contrasts (bold: primary)")
 
 
-def _contrast_line(
-    axes: Axes, y: float, result: ContrastResult, number: int, colour: str, paper: Paper
-) -> None:
+def _contrast_line(axes: Axes, y: float, result: ContrastResult, number: int, paper: Paper) -> None:
     part = result.components[number]
+    colour = VERDICT_COLOURS[result.verdict]
     if part.spread is not None:
+        seeds = [100 * value for value in part.spread.seed_means]
+        axes.plot(seeds, [y + 0.17] * len(seeds), ".", color=colour, markersize=3.5, alpha=0.8)
         if part.interval is not None:
             axes.plot(
                 [100 * end for end in part.interval],
@@ -269,13 +241,7 @@ def _contrast_line(
                 linewidth=1.8,
                 solid_capstyle="butt",
             )
-        seeds = [100 * value for value in part.spread.seed_means]
-        axes.plot(seeds, [y] * len(seeds), ".", color=colour, markersize=4, alpha=0.7)
         axes.plot([100 * part.estimate], [y], "o", color=colour, markersize=5, markeredgecolor="white")
-    else:
-        axes.text(
-            0.01, y, "not run", transform=axes.get_yaxis_transform(), va="center", fontsize=7, color="0.6"
-        )
     value = paper.component(part.component, result.metric)
     if value is not None:
         axes.plot([100 * value], [y], "d", color="black", markerfacecolor="white", markersize=5)

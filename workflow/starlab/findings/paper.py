@@ -17,13 +17,17 @@ PAPER = Path(__file__).with_name("paper.yaml")
 
 @dataclass(frozen=True)
 class Paper:
-    """scores: (cell, panel, key) -> fraction. The paper decodes once, at temperature 0.6; its numbers stand beside our greedy ones."""
+    """scores: (cell, panel, key) -> fraction. The paper decodes once, at temperature 0.6; its numbers stand
+    beside our greedy ones.
+    """
 
     scales: Mapping[str, str]
     scores: Mapping[tuple[str, str, str], float]
 
     def score(self, cell: str, metric: Metric) -> float | None:
-        """The paper's value as a fraction; None when it gives none (and always on the unseen database, which it has not)."""
+        """The paper's value as a fraction; None when it gives none (and always on the unseen database, which
+        it has not).
+        """
         return self.scores.get((cell, metric.panel, metric.key))
 
     def component(self, component: Component, metric: Metric) -> float | None:
@@ -33,7 +37,9 @@ class Paper:
         return sum(value * weight for value, weight in values if value is not None)
 
     def contrast(self, contrast: Contrast, metric: Metric) -> float | None:
-        """The paper's value of a whole contrast: the weakest group, a group being its weakest ("all") or best ("any") component."""
+        """The paper's value of a whole contrast: the weakest group, a group being its weakest ("all") or
+        best ("any") component.
+        """
         groups = []
         for group in contrast.groups:
             values = [self.component(component, metric) for component in group]

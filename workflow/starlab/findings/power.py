@@ -1,7 +1,7 @@
 """How many seeds would decide a contrast, from the spread that the runs at hand show.
 
-The estimate is taken for the truth, the seed spread for the spread of further seeds, and the panel stays as it is. With few
-seeds both are rough: the answer is an order of magnitude for planning, not a promise.
+The estimate is taken for the truth, the seed spread for the spread of further seeds, and the panel stays as
+it is. With few seeds both are rough: the answer is an order of magnitude for planning, not a promise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ MOST_SEEDS = 200
 
 @dataclass(frozen=True)
 class SeedPlan:
-    """seeds: how many in all decide the contrast with the wanted power; None when MOST_SEEDS do not, and `note` says why."""
+    """seeds: how many in all decide the contrast with the wanted power; None when MOST_SEEDS do not, and
+    `note` says why.
+    """
 
     seeds: int | None
     note: str
@@ -33,7 +35,8 @@ class SeedPlan:
 def seeds_needed(
     contrast: Contrast, groups: Sequence[Sequence[Spread]], settings: Settings, family: int
 ) -> SeedPlan:
-    """Seeds for a verdict, either way, on a contrast with these spreads (one list per group, one spread per component).
+    """Seeds for a verdict, either way, on a contrast with these spreads (one list per group, one spread per
+    component).
 
     `family` primary contrasts share alpha: the first, cautious step of Holm.
     """
@@ -98,7 +101,9 @@ def _power_opposite(
 
 
 def _side(spread: Spread, distance: float, n: int, tail: float, settings: Settings) -> float:
-    """Chance that n seeds put the interval of one-sided level `tail` clear of a limit at `distance` (negative: wrong side)."""
+    """Chance that n seeds put the interval of one-sided level `tail` clear of a limit at `distance`
+    (negative: wrong side).
+    """
     seed_sd = settings.assumed_seed_sd if spread.n_seeds < 2 else max(spread.seed_sd, 1.0 / spread.n_queries)
     limit = spread.query_se_limit**2
     query_se = math.sqrt(limit + max(spread.query_se**2 - limit, 0.0) * spread.n_seeds / n)

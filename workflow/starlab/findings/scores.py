@@ -12,7 +12,9 @@ from starlab.findings.pairing import pair
 
 @dataclass(frozen=True)
 class CellScore:
-    """mean, iqm over seeds and interval are fractions; interval is None with one seed. by_seed: (seed, score) pairs."""
+    """mean, iqm over seeds and interval are fractions; interval is None with one seed. by_seed: (seed,
+    score) pairs.
+    """
 
     cell: str
     metric: Metric
@@ -25,7 +27,9 @@ class CellScore:
 def cell_score(
     tables: Tables, results: Results, cell: str, metric: Metric, confidence: float
 ) -> CellScore | None:
-    """The score of `cell`, with the interval that contrasts use; None when it was not run or has no such metric."""
+    """The score of `cell`, with the interval that contrasts use; None when it was not run or has no such
+    metric.
+    """
     paired = pair(tables, results, Component(cell, ((cell, 1.0),)), metric)
     if isinstance(paired, str):
         return None

@@ -1,14 +1,16 @@
 """Intervals and tests for paired scores of a few seeds on one panel of queries.
 
-The unit is a matrix of differences, shape (n_seeds, n_queries): row k is a contrast (a weighted sum of cells) within seed k,
-column q the same query for every seed and cell. Its mean carries two kinds of noise. Seeds differ between runs; queries are
-a sample shared by all runs. Pooling all entries as independent would forget both.
+The unit is a matrix of differences, shape (n_seeds, n_queries): row k is a contrast (a weighted sum of
+cells) within seed k, column q the same query for every seed and cell. Its mean carries two kinds of noise.
+Seeds differ between runs; queries are a sample shared by all runs. Pooling all entries as independent would
+forget both.
 
-**The interval.** Half-width squared = (t_{K-1} * seed_se)^2 + (t_{Q-1} * query_se)^2, where seed_se is the standard error
-over the K per-seed means and query_se the one over the Q per-query means. Seeds get Student's t with their own K-1 degrees of
-freedom, because a bootstrap of three seeds is far too narrow: at a seed spread of 12 points its 95 % interval covered the
-truth 83 times in 100. The noise of single episodes enters both terms, so the interval errs on the wide side.
-`tests/findings/test_coverage.py` measures the coverage of this interval and of the bootstrap, and holds it to its nominal level.
+**The interval.** Half-width squared = (t_{K-1} * seed_se)^2 + (t_{Q-1} * query_se)^2, where seed_se is the
+standard error over the K per-seed means and query_se the one over the Q per-query means. Seeds get Student's
+t with their own K-1 degrees of freedom, because a bootstrap of three seeds is far too narrow: at a seed
+spread of 12 points its 95 % interval covered the truth 83 times in 100. The noise of single episodes enters
+both terms, so the interval errs on the wide side. `tests/findings/test_coverage.py` measures the coverage of
+this interval and of the bootstrap, and holds it to its nominal level.
 
 Scores are fractions (0 to 1) here; only texts speak of percentage points.
 """
@@ -30,9 +32,10 @@ Array = NDArray[np.float64]
 class Spread:
     """A mean of paired differences and where its noise comes from. All in score units (fractions).
 
-    estimate: the mean. seed_means: shape (n_seeds,), one mean per seed. seed_sd: standard deviation of those, nan for one seed.
-    seed_se: seed_sd / sqrt(n_seeds), never below the resolution of the panel. query_se: standard error over queries.
-    query_se_limit: the part of query_se that more seeds cannot remove (queries that are hard for every seed).
+    estimate: the mean. seed_means: shape (n_seeds,), one mean per seed. seed_sd: standard deviation of
+    those, nan for one seed. seed_se: seed_sd / sqrt(n_seeds), never below the resolution of the panel.
+    query_se: standard error over queries. query_se_limit: the part of query_se that more seeds cannot remove
+    (queries that are hard for every seed).
     """
 
     estimate: float
@@ -50,19 +53,23 @@ class Spread:
 
 
 def stratum_weights(strata: Sequence[str]) -> Array:
-    """Weight of each query, shape (n_queries,), sum 1: every stratum counts the same, and every query within it.
+    """Weight of each query, shape (n_queries,), sum 1: every stratum counts the same, and every query within
+    it.
 
-    One stratum gives the plain mean; the knowledge panels use one stratum per family, as a mean over families does.
+    One stratum gives the plain mean; the knowledge panels use one stratum per family, as a mean over
+    families does.
     """
     names, index, counts = np.unique(np.asarray(strata), return_inverse=True, return_counts=True)
     return np.asarray(1.0 / (len(names) * counts[index]), dtype=np.float64)
 
 
 def spread(differences: Array, strata: Sequence[str]) -> Spread:
-    """Summarise `differences`, shape (n_seeds, n_queries), with `strata`, length n_queries. Raises ValueError when empty.
+    """Summarise `differences`, shape (n_seeds, n_queries), with `strata`, length n_queries. Raises
+    ValueError when empty.
 
-    No spread is taken to be smaller than one query: with Q queries a score moves in steps of 1/Q, so identical seeds
-    (a base model decoded greedily, cells that all score zero) show the resolution of the panel, not a noise of zero.
+    No spread is taken to be smaller than one query: with Q queries a score moves in steps of 1/Q, so
+    identical seeds (a base model decoded greedily, cells that all score zero) show the resolution of the
+    panel, not a noise of zero.
     """
     n_seeds, n_queries = differences.shape
     if n_seeds < 1 or n_queries < 2:
@@ -167,7 +174,8 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def iqm(values: Sequence[float]) -> float:
-    """Interquartile mean: mean of the middle half, quarter observations weighted in part (n = 3 keeps the median and half of each other).
+    """Interquartile mean: mean of the middle half, quarter observations weighted in part (n = 3 keeps the
+    median and half of each other).
 
     Equals `scipy.stats.trim_mean(values, 0.25)`, the definition of rliable, whenever 4 divides n.
     """
@@ -183,10 +191,11 @@ def iqm(values: Sequence[float]) -> float:
 def hierarchical_bootstrap(
     differences: Array, strata: Sequence[str], confidence: float, draws: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Percentile interval: seeds drawn with replacement, then queries within their stratum, the same ones for all seeds drawn.
+    """Percentile interval: seeds drawn with replacement, then queries within their stratum, the same ones
+    for all seeds drawn.
 
-    differences: shape (n_seeds, n_queries). Reported beside `interval` for comparison; it decides nothing, since with three
-    seeds it is too narrow (see the module's docstring).
+    differences: shape (n_seeds, n_queries). Reported beside `interval` for comparison; it decides nothing,
+    since with three seeds it is too narrow (see the module's docstring).
     """
     n_seeds = len(differences)
     drawn = rng.integers(0, n_seeds, size=(draws, n_seeds))

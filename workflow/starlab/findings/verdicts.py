@@ -7,16 +7,18 @@ The rule, in full. For each contrast two p-values are computed: for the claim, a
 | difference, interaction | value > margin | value < margin |
 | noninferiority | value > -margin | value < -margin |
 | equivalence | abs(value) < margin, two one-sided tests | abs(value) > margin |
-| trend, ordering | every group holds; a group holds when all (not_best: any) of its components exceed the margin | one group fails |
+| trend, ordering | in every group all (not_best: any) components exceed the margin | fails in one group |
 
-Where all parts must hold, the p-value of the claim is the largest of the parts (an intersection-union test) and that of the
-opposite is the smallest times the number of parts; where any part suffices, the other way round. Directions are tested at
-alpha / 2 on each side, so a verdict agrees with a 1 - alpha interval; each side of an equivalence is tested at alpha.
-The smaller of both p-values is corrected by Holm over all primary contrasts of the finding, run or not, so that a verdict does
-not change when further cells arrive. At most alpha: *supported* or *contradicted*; else *undecided*, with the seeds that would decide.
+Where all parts must hold, the p-value of the claim is the largest of the parts (an intersection-union test)
+and that of the opposite is the smallest times the number of parts; where any part suffices, the other way
+round. Directions are tested at alpha / 2 on each side, so a verdict agrees with a 1 - alpha interval; each
+side of an equivalence is tested at alpha. The smaller of both p-values is corrected by Holm over all primary
+contrasts of the finding, run or not, so that a verdict does not change when further cells arrive. At most
+alpha: *supported* or *contradicted*; else *undecided*, with the seeds that would decide.
 
-A finding is *contradicted* when a primary contrast is, *supported* when all are, and *undecided* else. *not run* is said only
-where nothing was computed. One seed decides nothing: the noise between seeds is then unknown.
+A finding is *contradicted* when a primary contrast is, *supported* when all are, and *undecided* else. *not
+run* is said only where nothing was computed. One seed decides nothing: the noise between seeds is then
+unknown.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class ComponentResult:
-    """Intervals are (low, high) fractions, None with one seed. missing: why it was not computed, "" when it was.
+    """Intervals are (low, high) fractions, None with one seed. missing: why it was not computed, "" when it
+    was.
 
     p_claim, p_opposite: on the scale where alpha is the level (a one-sided p of a direction, doubled).
     """
@@ -67,9 +70,11 @@ class ComponentResult:
 
 @dataclass(frozen=True)
 class ContrastResult:
-    """deciding: the component on which the claim hangs: the least certain one of the least certain group (of "any": the surest).
+    """deciding: the component on which the claim hangs: the least certain one of the least certain group (of
+    "any": the surest).
 
-    p_adjusted: the smaller p, after Holm for primary contrasts. companions: the same contrast on other metrics, unadjusted.
+    p_adjusted: the smaller p, after Holm for primary contrasts. companions: the same contrast on other
+    metrics, unadjusted.
     """
 
     contrast: Contrast
@@ -106,7 +111,9 @@ class FindingResult:
 
     @property
     def seeds_needed(self) -> int | None:
-        """Seeds at which every undecided primary contrast is expected to be decided; None when no number is known."""
+        """Seeds at which every undecided primary contrast is expected to be decided; None when no number is
+        known.
+        """
         plans = [result.plan for result in self.primaries if result.verdict is Verdict.UNDECIDED]
         numbers = [plan.seeds for plan in plans if plan is not None and plan.seeds is not None]
         return max(numbers) if numbers and len(numbers) == len(plans) else None
@@ -163,7 +170,9 @@ class Judge:
         return self.settled(result, result.p, family=1)
 
     def settled(self, result: ContrastResult, p_adjusted: float, family: int) -> ContrastResult:
-        """`result` with its verdict at the adjusted p, and the seeds that would decide it if that is undecided."""
+        """`result` with its verdict at the adjusted p, and the seeds that would decide it if that is
+        undecided.
+        """
         settings = self.claims.settings
         if result.verdict is Verdict.NOT_RUN:
             return result
@@ -175,7 +184,9 @@ class Judge:
         return replace(result, p_adjusted=p_adjusted, verdict=verdict, plan=None)
 
     def finding(self, finding: Finding) -> FindingResult:
-        """All contrasts of a finding, Holm over its primary ones, and its verdict by the rule at the top of this module."""
+        """All contrasts of a finding, Holm over its primary ones, and its verdict by the rule at the top of
+        this module.
+        """
         family = len(finding.primaries)
         judged = [self.contrast(contrast, contrast.metric) for contrast in finding.contrasts]
         adjusted = iter(statistics.holm([result.p for result in judged if result.contrast.primary]))
@@ -210,7 +221,9 @@ def _group(group: tuple[ComponentResult, ...], contrast: Contrast) -> tuple[Comp
 
 
 def _doubt(part: ComponentResult) -> tuple[float, float]:
-    """Sorts components by how uncertain the claim is for them; equal p-values (1 at the far side) by their estimate."""
+    """Sorts components by how uncertain the claim is for them; equal p-values (1 at the far side) by their
+    estimate.
+    """
     return part.p_claim, -part.estimate
 
 

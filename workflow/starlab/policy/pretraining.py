@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedTokenizerBase, Qwen2ForCausalLM
 
-COPYING = ("repeat", "recall", "filter")
+COPYING = ("repeat", "recall", "filter", "rows")
 CHUNK = 256
 IGNORED = -100
 
@@ -34,30 +34,37 @@ class PretrainingSpec:
     """How a base model is made."""
 
     architecture: Architecture
+    weights: Mapping[str, float]
+    """Share of every skill, up to a factor, once copying works."""
     steps: int
     tokens_per_step: int = 2048
     """Tokens a step, padding not counted."""
-    learning_rate: float = 0.02
-    """Peak rate of Muon, for the matrices of the decoder layers."""
-    embedding_rate: float = 3e-3
-    """Peak rate of AdamW, for embeddings, norms and biases."""
+    copying_steps: int = 900
+    """Steps, at the start, spent on repetition, recall and filtering of bare rows alone."""
+    copying_rate: float = 0.015
+    """Rate of Muon (for the matrices of the decoder layers) during those steps."""
+    rate: float = 0.008
+    """Rate of Muon after that; it falls to nothing over the last `decay` of the steps."""
+    embedding_rate: float = 0.2
+    """Rate of AdamW (for embeddings, norms and biases) as a share of Muon's."""
     warmup: int = 100
-    copying: float = 0.1
-    """Share of the steps, at the start, spent on repetition and recall alone."""
-    weights: Mapping[str, float] | None = None
-    """Share of every skill after that; None: all alike."""
+    decay: float = 0.5
     seed: int = 0
+
+    def rate_at(self, step: int) -> float:
+        """Muon's rate at `step` (from 1): warm-up, then the copying rate, then the rate with its linear fall."""
+        if step <= self.copying_steps:
+            return self.copying_rate * min(1.0, step / self.warmup)
+        return self.rate * min(1.0, max(0.02, (self.steps - step) / (self.decay * self.steps)))
 
 
 def batches(tokenizer: PreTrainedTokenizerBase, spec: PretrainingSpec) -> Iterator[list[Encoded]]:
     """Endless batches of about `tokens_per_step` tokens, dialogues of like length together."""
     rng = generator("pretraining", spec.seed)
-    weights = dict(spec.weights or dict.fromkeys(SKILLS, 1.0))
     step = 0
     while True:
-        pool: list[Encoded] = []
-        copying = step < spec.copying * spec.steps
-        names = rng.choices(COPYING, k=CHUNK) if copying else rng.choices(tuple(weights), tuple(weights.values()), k=CHUNK)
+        weights = dict.fromkeys(COPYING, 1.0) if step < spec.copying_steps else spec.weights
+        names = rng.choices(tuple(weights), tuple(weights.values()), k=CHUNK)
         pool = sorted(encode_dialogues(tokenizer, [SKILLS[name](rng) for name in names]), key=lambda item: len(item[0]))
         groups: list[list[Encoded]] = [[]]
         tokens = 0
@@ -100,7 +107,7 @@ def loss_and_hits(model: Qwen2ForCausalLM, ids: torch.Tensor, labels: torch.Tens
     return loss, hits
 
 
-def measure(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerBase, seed: int, count: int = 100) -> dict[str, float]:
+def measure(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerBase, seed: int, count: int) -> dict[str, float]:
     """Share of fresh dialogues of every skill in which each spoken token is the model's first choice (greedy, exact)."""
     import torch
 
@@ -114,8 +121,15 @@ def measure(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerBase, seed: i
     return mastery
 
 
-def pretrain(spec: PretrainingSpec, out: Path, tokenizer: PreTrainedTokenizerBase, threads: int = 1, every: int = 500) -> None:
-    """Train, measure and save a base model with its card and curve."""
+def pretrain(
+    spec: PretrainingSpec,
+    out: Path,
+    tokenizer: PreTrainedTokenizerBase,
+    threads: int = 1,
+    every: int = 500,
+    dialogues: int = 100,
+) -> None:
+    """Train a base model and save it with its curve (`dialogues` of each skill every `every` steps) and card."""
     import torch
 
     from .muon import Muon
@@ -126,17 +140,16 @@ def pretrain(spec: PretrainingSpec, out: Path, tokenizer: PreTrainedTokenizerBas
     chosen = {id(p) for p in matrices}
     others = [p for p in model.parameters() if id(p) not in chosen]
     optimizers = [
-        Muon(matrices, lr=spec.learning_rate),
-        torch.optim.AdamW(others, lr=spec.embedding_rate, betas=(0.9, 0.95), weight_decay=0.0),
+        Muon(matrices, lr=spec.rate),
+        torch.optim.AdamW(others, betas=(0.9, 0.95), weight_decay=0.0),
     ]
-    peaks = [spec.learning_rate, spec.embedding_rate]
     out.mkdir(parents=True, exist_ok=True)
     started, total = time.process_time(), 0.0
     with (out / "curve.jsonl").open("w") as curve:
         for step, group in enumerate(batches(tokenizer, spec), start=1):
-            factor = min(1.0, step / spec.warmup) * min(1.0, max(0.02, (spec.steps - step) / (0.4 * spec.steps)))
-            for optimizer, peak in zip(optimizers, peaks, strict=True):
-                optimizer.param_groups[0]["lr"] = peak * factor
+            rate = spec.rate_at(step)
+            for optimizer, share in zip(optimizers, (1.0, spec.embedding_rate), strict=True):
+                optimizer.param_groups[0]["lr"] = rate * share
             loss, _ = loss_and_hits(model, *_tensors(group, tokenizer.pad_token_id))
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -148,7 +161,7 @@ def pretrain(spec: PretrainingSpec, out: Path, tokenizer: PreTrainedTokenizerBas
                 row = {"step": step, "loss": total / every, "cpu_seconds": time.process_time() - started}
                 total = 0.0
                 model.eval()
-                row |= {f"skill/{name}": value for name, value in measure(model, tokenizer, seed=spec.seed + 1).items()}
+                row |= {f"skill/{name}": value for name, value in measure(model, tokenizer, spec.seed + 1, dialogues).items()}
                 model.train()
                 curve.write(json.dumps({k: round(v, 4) for k, v in row.items()}) + "\n")
                 curve.flush()
@@ -158,5 +171,5 @@ def pretrain(spec: PretrainingSpec, out: Path, tokenizer: PreTrainedTokenizerBas
     model.save_pretrained(out)
     tokenizer.save_pretrained(out)
     card = {"spec": asdict(spec), "parameters": sum(p.numel() for p in model.parameters()), "cpu_seconds": round(time.process_time() - started, 1),
-            "skills": {name: round(value, 3) for name, value in measure(model, tokenizer, spec.seed + 2, 300).items()}}  # fmt: skip
+            "skills": {name: round(value, 3) for name, value in measure(model, tokenizer, spec.seed + 2, 3 * dialogues).items()}}  # fmt: skip
     (out / "card.json").write_text(json.dumps(card, indent=2) + "\n")

@@ -152,18 +152,36 @@ def _city(rng: random.Random, dest: str) -> City:
     return City(miniature.sample_hotels(rng, dest, 5), miniature.sample_restaurants(rng, dest, rng.choice((5, 6))))
 
 
-def _solve(city: City, constraint: LocalConstraint, hotel: bool, meals: int) -> tuple[Hotel | None, tuple[Restaurant, ...]] | None:
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A kind of stay dialogue: what is asked for, and how likely each constraint is."""
+
+    hotel: bool = False
+    meals: tuple[int, ...] = (0,)
+    rule: float = 0.0
+    room: float = 0.0
+    cuisines: tuple[int, ...] = (0,)
+    follow_ups: int = 0
+    """Times that the same listing is asked about again, which makes a listing's tokens go further."""
+
+    def draw(self, rng: random.Random) -> Callable[[], LocalConstraint]:
+        """A source of constraints of this kind."""
+        return partial(_constraint, rng, self.rule, self.room, self.cuisines)
+
+
+Labels = tuple[Hotel | None, tuple[Restaurant, ...]]
+
+
+def _solve(city: City, constraint: LocalConstraint, hotel: bool, meals: int) -> Labels | None:
     """The labels for the asked slots, or None when the city has no solution."""
     chosen = pick_hotel(city.hotels, constraint) if hotel else None
     rows = pick_restaurants(city.restaurants, constraint.cuisine or (), meals) if meals else ()
     return None if (hotel and chosen is None) or rows is None else (chosen, rows)
 
 
-def stay_dialogue(
-    rng: random.Random, hotel: bool, meals: int, rule: float, room: float, cuisines: Sequence[int], follow_ups: int
-) -> list[Message]:
-    """Pick a hotel and/or meals under constraints; then the same listing under other constraints, `follow_ups` times."""
-    draw: Callable[[], LocalConstraint] = lambda: _constraint(rng, rule, room, cuisines)  # noqa: E731
+def stay_dialogue(rng: random.Random, stay: Stay) -> list[Message]:
+    """Pick a hotel and/or meals under constraints, as slots of a plan; then names only, under other constraints."""
+    hotel, meals, draw = stay.hotel, rng.choice(stay.meals), stay.draw(rng)
     query = _query(rng, draw())
     while (labels := _solve(city := _city(rng, query.dest), query.local_constraint, hotel, meals)) is None:
         query = replace(query, local_constraint=draw())
@@ -174,12 +192,42 @@ def stay_dialogue(
     if meals:
         dialogue.call("SearchRestaurant", rendering.restaurants(city.restaurants), city=query.dest)
     dialogue.answer(_stay_slots(query, *labels))
-    for _ in range(follow_ups):
-        constraint = draw()
-        if (labels := _solve(city, constraint, hotel, meals)) is None:
-            continue
-        dialogue.user(NOW + (rendering.constraint_words(constraint) or NONE_OF_IT) + PLEASE)
-        dialogue.answer(_stay_slots(query, *labels))
+    for constraint, (room, rows) in _more_wishes(city, draw, hotel, meals, stay.follow_ups):
+        dialogue.user(_wish(constraint))
+        dialogue.assistant(_names(room, rows))
+    return dialogue.messages
+
+
+def _more_wishes(
+    city: City, draw: Callable[[], LocalConstraint], hotel: bool, meals: int, count: int
+) -> list[tuple[LocalConstraint, Labels]]:
+    """Up to `count` other constraints that the city can meet, with their labels."""
+    drawn = ((constraint := draw(), _solve(city, constraint, hotel, meals)) for _ in range(count))
+    return [(constraint, labels) for constraint, labels in drawn if labels is not None]
+
+
+def _wish(constraint: LocalConstraint) -> str:
+    return NOW + (rendering.constraint_words(constraint) or NONE_OF_IT) + PLEASE
+
+
+def _names(hotel: Hotel | None, meals: Sequence[Restaurant]) -> str:
+    """The short form of an answer: nothing but names."""
+    return ", ".join([*([hotel.name] if hotel else []), *(row.name for row in meals)])
+
+
+def rows_dialogue(rng: random.Random, kinds: Sequence[Stay]) -> list[Message]:
+    """A bare listing of hotels or restaurants and one wish after another, answered by names: the picking of
+    `stay_dialogue` without its scaffolding."""
+    stay = rng.choice(kinds)
+    meals = rng.choice(stay.meals)
+    while not (asks := _more_wishes(city := _city(rng, ""), stay.draw(rng), stay.hotel, meals, 6)):
+        pass
+    listing = rendering.hotels(city.hotels) if stay.hotel else rendering.restaurants(city.restaurants)
+    dialogue = Dialogue(rng, "travel", f"{RECALL}{listing}\n{'' if stay.hotel else MEALS[meals]}{_wish(asks[0][0])}")
+    for index, (constraint, labels) in enumerate(asks):
+        if index:
+            dialogue.user(_wish(constraint))
+        dialogue.assistant(_names(*labels))
     return dialogue.messages
 
 
@@ -280,24 +328,6 @@ def filter_dialogue(rng: random.Random) -> list[Message]:
     return _ask_rows(rng, rows, asks)
 
 
-@dataclass(frozen=True, slots=True)
-class Stay:
-    """A kind of stay dialogue: what is asked for, and how likely each constraint is."""
-
-    hotel: bool = False
-    meals: tuple[int, ...] = (0,)
-    rule: float = 0.0
-    room: float = 0.0
-    cuisines: tuple[int, ...] = (0,)
-    follow_ups: int = 0
-    """Times that the same listing is asked about again, which makes a listing's tokens go further."""
-
-    def __call__(self, rng: random.Random) -> list[Message]:
-        return stay_dialogue(
-            rng, self.hotel, rng.choice(self.meals), self.rule, self.room, self.cuisines, self.follow_ups
-        )
-
-
 _STAYS = {
     "hotel": Stay(hotel=True, cuisines=(0, 1)),
     "hotel_rule": Stay(hotel=True, rule=1.0, cuisines=(0, 1), follow_ups=4),
@@ -308,19 +338,29 @@ _STAYS = {
     "cuisines": Stay(meals=(2, 3, 4), rule=0.1, room=0.1, cuisines=(1, 2, 2, 3), follow_ups=3),
     "stay": Stay(hotel=True, meals=(1, 3), rule=0.4, room=0.4, cuisines=(0, 1, 2), follow_ups=2),
 }
+_ROWS = (
+    Stay(hotel=True, rule=0.6, room=0.6),
+    Stay(meals=(1, 2), cuisines=(1,)),
+    Stay(meals=(2, 3, 4), cuisines=(1, 2, 3)),
+)
 _OTHERS: dict[str, Skill] = {
     "repeat": repeat_dialogue,
     "recall": recall_dialogue,
     "filter": filter_dialogue,
+    "rows": partial(rows_dialogue, kinds=_ROWS),
     "travel": travel_dialogue,
     "cities": cities_dialogue,
 }
-SKILLS: dict[str, Skill] = {**_OTHERS, **_STAYS, "questions": documents.sample_dialogue}
+SKILLS: dict[str, Skill] = {
+    **_OTHERS,
+    **{name: partial(stay_dialogue, stay=stay) for name, stay in _STAYS.items()},
+    "questions": documents.sample_dialogue,
+}
 """Every skill by name: a function from a generator to one solved dialogue."""
 
 MEASURED: dict[str, Skill] = {
     **_OTHERS,
-    **{name: replace(stay, follow_ups=0) for name, stay in _STAYS.items()},
+    **{name: partial(stay_dialogue, stay=replace(stay, follow_ups=0)) for name, stay in _STAYS.items()},
     **{f"questions_{family}": partial(documents.sample_dialogue, weights={family: 1.0}) for family in FAMILIES},
 }
 """The skills as they are measured: one answer a dialogue, questions by family."""

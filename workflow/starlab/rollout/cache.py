@@ -1,7 +1,7 @@
 """A key/value cache for ragged batches: every row has its own length, and rows are moved, copied and freed.
 
-Layers hold preallocated [rows, kv_heads, capacity, head_dim] tensors. A forward pass feeds a *packed* batch: all new
-tokens of all rows in one line, so that no computation is spent on padding. Its layout (`Plan`) is
+Layers hold preallocated [rows, kv_heads, capacity, head_dim] tensors. A forward pass feeds a *packed* batch:
+all new tokens of all rows in one line, so that no computation is spent on padding. Its layout (`Plan`) is
 
     tokens 0..n-1     the last new token of rows 0..n-1, one each: the tokens whose logits are wanted
     tokens n..        the earlier new tokens (prompts, observations), row by row
@@ -23,7 +23,9 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Earlier new tokens of one row: packed tokens [begin, begin + count) at positions [start, start + count)."""
+    """Earlier new tokens of one row: packed tokens [begin, begin + count) at positions [start, start +
+    count).
+    """
 
     row: int
     begin: int
@@ -45,8 +47,10 @@ class Plan:
     causal: dict[tuple[int, int], Tensor] = field(default_factory=dict)
 
     @staticmethod
-    def build(pending: Sequence[Sequence[int]], lengths: Sequence[int], dtype: torch.dtype, device: Any) -> Plan:
-        """Plan feeding `pending[r]` (at least one token) to row r, which already holds `lengths[r]` tokens."""
+    def build(
+        pending: Sequence[Sequence[int]], lengths: Sequence[int], dtype: torch.dtype, device: Any
+    ) -> Plan:
+        """Plan feeding `pending[r]` (one token or more) to row r, which already holds `lengths[r]` tokens."""
         count = len(pending)
         ends = [length + len(tokens) for length, tokens in zip(lengths, pending, strict=True)]
         ids = [tokens[-1] for tokens in pending]
@@ -121,7 +125,12 @@ class RaggedCache(Cache):
     @staticmethod
     def fitting(cache: RaggedCache | None, layers: int, rows: int, capacity: int) -> RaggedCache:
         """`cache` when it fits, or a new one. What an old one still holds is masked or overwritten."""
-        if cache is not None and len(cache.layers) == layers and cache.rows >= rows and cache.capacity >= capacity:
+        if (
+            cache is not None
+            and len(cache.layers) == layers
+            and cache.rows >= rows
+            and cache.capacity >= capacity
+        ):
             return cache
         return RaggedCache(layers, rows, capacity)
 
@@ -130,7 +139,9 @@ class RaggedCache(Cache):
             layer.plan = plan
 
     def copy_row(self, source: int, targets: Sequence[int], length: int) -> None:
-        """Make `targets` hold the first `length` tokens of `source` (a shared prompt, a branch, a freed slot)."""
+        """Make `targets` hold the first `length` tokens of `source` (a shared prompt, a branch, a freed
+        slot).
+        """
         if not targets:
             return
         low, high = min(targets), max(targets) + 1
@@ -144,8 +155,8 @@ class RaggedCache(Cache):
 def attend(query: Tensor, layer: RaggedLayer, plan: Plan, scale: float) -> Tensor:
     """Attention of packed queries [N, heads, head_dim] over the cached keys and values of their rows.
 
-    Returns [N, heads, head_dim]. Query heads that share a key/value head are folded into the query length, so that
-    keys and values are read once and never repeated.
+    Returns [N, heads, head_dim]. Query heads that share a key/value head are folded into the query length, so
+    that keys and values are read once and never repeated.
     """
     keys, values = layer.keys, layer.values
     assert keys is not None and values is not None
@@ -165,7 +176,10 @@ def attend(query: Tensor, layer: RaggedLayer, plan: Plan, scale: float) -> Tenso
     for span in plan.spans:
         end = span.start + span.count
         piece = query[span.begin : span.begin + span.count].transpose(0, 1)[None]
-        row_keys, row_values = keys[span.row : span.row + 1, :, :end], values[span.row : span.row + 1, :, :end]
+        row_keys, row_values = (
+            keys[span.row : span.row + 1, :, :end],
+            values[span.row : span.row + 1, :, :end],
+        )
         if heads != shared:
             row_keys = row_keys.repeat_interleave(heads // shared, dim=1)
             row_values = row_values.repeat_interleave(heads // shared, dim=1)
@@ -179,7 +193,9 @@ def attend(query: Tensor, layer: RaggedLayer, plan: Plan, scale: float) -> Tenso
 
 
 def _causal_bias(plan: Plan, span: Span, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """[count, start + count]: token i of the span sees everything up to itself. Shared by the layers of a pass."""
+    """[count, start + count]: token i of the span sees everything up to itself. Shared by the layers of a
+    pass.
+    """
     key = (span.start, span.count)
     if key not in plan.causal:
         bias = torch.zeros(span.count, span.start + span.count, dtype=dtype, device=device)

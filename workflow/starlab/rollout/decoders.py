@@ -1,9 +1,10 @@
-"""How the engine turns a packed batch into logits: through any `transformers` model, or a lean pass for small ones.
+"""How the engine turns a packed batch into logits: through any `transformers` model, or a lean pass for small
+ones.
 
-`HuggingFaceDecoder` calls the model's own forward with our cache and our attention function: right for every decoder-only
-model with a pluggable attention. `LeanDecoder` is the same arithmetic for the Llama and Qwen2 families without the
-per-operation overhead of the modelling code, which at a few hundred thousand parameters costs more than the
-arithmetic. Both are tested against a plain forward.
+`HuggingFaceDecoder` calls the model's own forward with our cache and our attention function: right for every
+decoder-only model with a pluggable attention. `LeanDecoder` is the same arithmetic for the Llama and Qwen2
+families without the per-operation overhead of the modelling code, which at a few hundred thousand parameters
+costs more than the arithmetic. Both are tested against a plain forward.
 """
 
 from __future__ import annotations
@@ -97,7 +98,9 @@ class LeanDecoder:
 
     FAMILIES = ("qwen2", "llama")
 
-    def __init__(self, model: PreTrainedModel, rows: int, capacity: int, cache: RaggedCache | None = None) -> None:
+    def __init__(
+        self, model: PreTrainedModel, rows: int, capacity: int, cache: RaggedCache | None = None
+    ) -> None:
         config = model.config
         self.heads: int = config.num_attention_heads
         self.shared: int = config.num_key_value_heads
@@ -113,7 +116,9 @@ class LeanDecoder:
         cosine, sine = body.rotary_emb(self.embedding[:1, None], positions[None])
         self.cosine: Tensor = cosine[0, :, None]
         # rotate_half negates the first half of what it moves: put the sign into the table
-        self.sine: Tensor = torch.cat([-sine[0, :, None, : self.width // 2], sine[0, :, None, self.width // 2 :]], -1)
+        self.sine: Tensor = torch.cat(
+            [-sine[0, :, None, : self.width // 2], sine[0, :, None, self.width // 2 :]], -1
+        )
         self.layers = [self._layer(layer) for layer in body.layers]
 
     @classmethod
@@ -131,7 +136,9 @@ class LeanDecoder:
         )
 
     @staticmethod
-    def _layer(layer: Any) -> tuple[Tensor, Tensor, Tensor | None, Tensor, Tensor | None, Tensor, Tensor, Tensor]:
+    def _layer(
+        layer: Any,
+    ) -> tuple[Tensor, Tensor, Tensor | None, Tensor, Tensor | None, Tensor, Tensor, Tensor]:
         attention, mlp = layer.self_attn, layer.mlp
         projections = (attention.q_proj, attention.k_proj, attention.v_proj)
         bias = None if attention.q_proj.bias is None else torch.cat([p.bias for p in projections])
@@ -160,11 +167,15 @@ class LeanDecoder:
             plain = states[:, :rotated]
             turned = torch.addcmul(plain * cosine, plain.roll(self.width // 2, -1), sine)
             if not layer.is_initialized:
-                layer.lazy_initialization(turned[None, :, self.heads :].transpose(1, 2), states[None, :, rotated:].transpose(1, 2))
+                layer.lazy_initialization(
+                    turned[None, :, self.heads :].transpose(1, 2), states[None, :, rotated:].transpose(1, 2)
+                )
             layer.write(turned[:, self.heads :], states[:, rotated:])
             mixed = attend(turned[:, : self.heads], layer, plan, self.width**-0.5)
             hidden = hidden + F.linear(mixed.reshape(total, -1), out, out_bias)
-            gate, up = F.linear(F.rms_norm(hidden, (self.size,), mlp_norm, self.epsilon), gate_up).chunk(2, -1)
+            gate, up = F.linear(F.rms_norm(hidden, (self.size,), mlp_norm, self.epsilon), gate_up).chunk(
+                2, -1
+            )
             hidden = hidden + F.linear(F.silu(gate) * up, down)
         final = F.rms_norm(hidden[: plan.count], (self.size,), self.norm, self.epsilon)
         return F.linear(final, self.head).float()

@@ -1,9 +1,10 @@
 """The rollout engine: batched multi-turn generation that keeps its KV cache across turns.
 
-Each pass feeds one packed batch: for a row in the middle of a turn its newest token, for a row whose tool has answered
-the whole observation, for a new row its prompt. Nobody waits for anybody: an observation rides along with the next pass,
-finished rows leave at once (the last row moves into their slot) and waiting episodes take their place. Episodes of one
-task share the prefill of their prompt. Sampled tokens are kept as they are: text is never re-encoded.
+Each pass feeds one packed batch: for a row in the middle of a turn its newest token, for a row whose tool has
+answered the whole observation, for a new row its prompt. Nobody waits for anybody: an observation rides along
+with the next pass, finished rows leave at once (the last row moves into their slot) and waiting episodes take
+their place. Episodes of one task share the prefill of their prompt. Sampled tokens are kept as they are: text
+is never re-encoded.
 """
 
 from __future__ import annotations
@@ -43,11 +44,13 @@ class _Running:
     turns: int = 0
     calls: list[CallRecord] = field(default_factory=list)
 
-    def finish(self, stop: StopReason, answer: str | None = None, error: FormatError | None = None) -> Episode:
+    def finish(
+        self, stop: StopReason, answer: str | None = None, error: FormatError | None = None
+    ) -> Episode:
         return Episode(
-            query_id=self.task.id, index=self.index, prompt_ids=self.prompt_ids, completion_ids=self.completion_ids,
-            mask=self.mask, logprobs=self.logprobs, stop=stop, calls=tuple(self.calls), turns=self.turns,
-            answer=answer, error=error,
+            query_id=self.task.id, index=self.index, prompt_ids=self.prompt_ids,
+            completion_ids=self.completion_ids, mask=self.mask, logprobs=self.logprobs, stop=stop,
+            calls=tuple(self.calls), turns=self.turns, answer=answer, error=error,
         )  # fmt: skip
 
 
@@ -61,10 +64,11 @@ class RolloutStatistics:
 
 
 class Engine:
-    """Generates episodes with one model. Weights are read afresh at every call, so it can live beside a trainer.
+    """Generates episodes with one model. Weights are read afresh at every call, so it can live beside a
+    trainer.
 
-    `rows` bounds the episodes in the batch at a time; a group of one task is admitted as a whole, so a group larger than
-    `rows` makes room for itself.
+    `rows` bounds the episodes in the batch at a time; a group of one task is admitted as a whole, so a group
+    larger than `rows` makes room for itself.
     """
 
     def __init__(self, model: Any, tokenizer: Any, limits: Limits, rows: int = 64) -> None:
@@ -74,7 +78,7 @@ class Engine:
         self._cache: RaggedCache | None = None
 
     def decoder(self, rows: int) -> Decoder:
-        """A decoder with the weights of now. The cache is kept between calls: touching fresh memory is slow."""
+        """A decoder with the weights of now. The cache is kept between calls: fresh memory is slow."""
         decoder = make_decoder(self.model, rows, self.limits.total_tokens, self._cache)
         self._cache = decoder.cache
         return decoder
@@ -94,7 +98,9 @@ class Engine:
         seed: int,
         faults: Faults | None = None,
     ) -> list[Episode]:
-        """All episodes of all requests, in their order. Deterministic in (weights, requests, decoding, seed, faults)."""
+        """All episodes of all requests, in their order. Deterministic in (weights, requests, decoding, seed,
+        faults).
+        """
         was_training = self.model.training
         self.model.eval()
         try:
@@ -107,7 +113,12 @@ class _Rollout:
     """One call of `Engine.generate`."""
 
     def __init__(
-        self, engine: Engine, requests: Sequence[Request], decoding: Decoding, seed: int, faults: Faults | None
+        self,
+        engine: Engine,
+        requests: Sequence[Request],
+        decoding: Decoding,
+        seed: int,
+        faults: Faults | None,
     ) -> None:
         self.engine, self.decoding, self.faults, self.limits = engine, decoding, faults, engine.limits
         self.statistics = engine.statistics = RolloutStatistics()
@@ -141,7 +152,9 @@ class _Rollout:
         return [episode for episode in self.results if episode is not None]
 
     def _admit(self) -> dict[int, list[_Running]]:
-        """Move waiting groups into the batch while they fit; returns the siblings that will copy each leader's prompt."""
+        """Move waiting groups into the batch while they fit; returns the siblings that will copy each
+        leader's prompt.
+        """
         siblings: dict[int, list[_Running]] = {}
         reserved = len(self.active)
         while self.waiting and reserved + len(self.waiting[0]) <= self.rows:
@@ -196,7 +209,7 @@ class _Rollout:
             self.decoder.cache.copy_row(len(self.active), [row], last.cached)
 
     def _advance(self, running: _Running, token: int) -> Episode | None:
-        """Decide what follows a sampled token: more of the turn, an observation, or the end of the episode."""
+        """What follows a sampled token: more of the turn, an observation, or the end of the episode."""
         size = len(running.prompt_ids) + len(running.completion_ids)
         if token != self.engine.end_id:
             turn_tokens = len(running.completion_ids) - running.turn_start

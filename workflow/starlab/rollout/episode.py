@@ -1,4 +1,4 @@
-"""What a rollout returns: one episode per (task, episode index), as tokens that were really fed and sampled."""
+"""What a rollout returns: one episode per (task, index), as the tokens that were really fed and sampled."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How tokens are chosen. Temperature 0 is greedy; `top_p` keeps the smallest set of tokens of that mass."""
+    """How tokens are chosen. Temperature 0 is greedy; `top_p` keeps the smallest set of that mass."""
 
     temperature: float = 1.0
     top_p: float = 1.0
@@ -38,7 +38,9 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Episodes wanted of one task: `count` of them, numbered from `first_index` (the number seeds their noise)."""
+    """Episodes wanted of one task: `count` of them, numbered from `first_index` (the number seeds their
+    noise).
+    """
 
     task: Task
     count: int = 1
@@ -47,7 +49,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One tool call as it happened. `failed` marks an injected failure; the tool's own refusals are in `response`."""
+    """One tool call as it happened. `failed` marks an injected failure; the tool's own refusals are in
+    `response`.
+    """
 
     name: str
     arguments: Mapping[str, object]
@@ -59,9 +63,10 @@ class CallRecord:
 class Episode:
     """One episode. `completion_ids`, `mask` and `logprobs` have one entry per token after the prompt.
 
-    `mask` is 1 where the policy sampled the token and 0 where the environment wrote it. `logprobs` are natural logs
-    under softmax(logits / temperature), before any top-p truncation (temperature 1 when greedy), and 0 where mask is 0.
-    `answer` is set if and only if `stop` is ANSWERED; `error` says what broke the protocol.
+    `mask` is 1 where the policy sampled the token and 0 where the environment wrote it. `logprobs` are
+    natural logs under softmax(logits / temperature), before any top-p truncation (temperature 1 when greedy),
+    and 0 where mask is 0. `answer` is set if and only if `stop` is ANSWERED; `error` says what broke the
+    protocol.
     """
 
     query_id: str
@@ -82,7 +87,7 @@ class Episode:
 
     @property
     def overlong(self) -> bool:
-        """Whether a limit ended the episode: such an episode says little about the policy's choices so far."""
+        """Whether a limit ended the episode: its reward says little about the choices made so far."""
         return self.stop in (StopReason.TOKEN_LIMIT, StopReason.TURN_LIMIT)
 
     @property

@@ -12,8 +12,8 @@ _BLOCK = 128
 
 
 class Noise:
-    """Uniform numbers of one episode, from (seed, query, episode index) alone: what an episode samples does not depend
-    on which other episodes share its batch."""
+    """Uniform numbers of one episode, from (seed, query, episode index) alone: what an episode samples does
+    not depend on which other episodes share its batch."""
 
     def __init__(self, seed: int, query_id: str, index: int) -> None:
         self._generator = torch.Generator().manual_seed(derive("rollout-noise", seed, query_id, index))
@@ -30,8 +30,8 @@ class Noise:
 def choose(logits: Tensor, decoding: Decoding, noise: list[Noise]) -> tuple[list[int], list[float]]:
     """Tokens and their log-probabilities for logits [n, vocabulary] (float32).
 
-    The log-probability is that of softmax(logits / temperature) before top-p truncation, at temperature 1 when greedy:
-    the number that a training forward at the same temperature recomputes.
+    The log-probability is that of softmax(logits / temperature) before top-p truncation, at temperature 1
+    when greedy: the number that a training forward at the same temperature recomputes.
     """
     if decoding.temperature == 0.0:
         logprobs = torch.log_softmax(logits, dim=-1)
@@ -43,7 +43,9 @@ def choose(logits: Tensor, decoding: Decoding, noise: list[Noise]) -> tuple[list
         weights = _nucleus(weights, decoding.top_p)
     cumulative = weights.cumsum(dim=-1, dtype=torch.float64)
     total = cumulative[:, -1]
-    drawn = torch.tensor([source.next() for source in noise], dtype=torch.float64, device=logits.device) * total
+    drawn = (
+        torch.tensor([source.next() for source in noise], dtype=torch.float64, device=logits.device) * total
+    )
     # rounding may lift the product to the total itself, where no token would be left
     drawn = torch.minimum(drawn, torch.nextafter(total, torch.zeros_like(total)))
     tokens = torch.searchsorted(cumulative, drawn[:, None], right=True)

@@ -48,7 +48,7 @@ class TeachingSpec:
     def __post_init__(self) -> None:
         for name in ("skill", "retry_rate", "keep"):
             if not 0 <= getattr(self, name) <= 1:
-                raise StarlabError(f"sft.{name}: {getattr(self, name)} is not between 0 and 1")
+                raise StarlabError(f"sft.teacher.{name}: {getattr(self, name)} is not between 0 and 1")
 
 
 def teach(
@@ -137,7 +137,7 @@ def write_trajectories(
     kept = select(taught, database, spec)
     if not kept:
         raise StarlabError(
-            f"{queries}: the teacher solved none of {len(taught)} queries; raise `sft.teacher_skill`"
+            f"{queries}: the teacher solved none of {len(taught)} queries; raise `sft.teacher.skill`"
         )
     rows: list[dict[str, Any]] = [trajectory.to_dict() for trajectory in kept]
     text = lines(rows)

@@ -166,24 +166,27 @@ class _Trip:
         return tuple(chosen)
 
     def _rides(self) -> dict[int, Ride]:
-        """A ride for every day on the move. The first one decides between the own car and being carried."""
+        """A ride for every day on the move: all by car or none; the other way if one does not go."""
+        drives = self._pick(isinstance(self.witness.days[0].ride, Drive), (True, False))
+        for by_car in (drives, not drives):
+            rides = self._all_rides(by_car)
+            if rides is not None:
+                return rides
+        return {}
+
+    def _all_rides(self, by_car: bool) -> dict[int, Ride] | None:
+        """The rides by day; None as soon as one does not go."""
         rides: dict[int, Ride] = {}
-        solved = {number: day.ride for number, day in enumerate(self.witness.days, start=1)}
-        drives = self._pick(isinstance(solved[1], Drive), (True, False))
         for number, day in enumerate(self.outline, start=1):
             if not day.moves:
                 continue
-            first = not rides
-            best = solved.get(number)
-            modes = ["taxi", "flight"] if self._pick(isinstance(best, Taxi), (False,)) else ["flight", "taxi"]
-            if first:
-                modes.insert(0 if drives else 1, "self-driving")
-            elif drives:
-                modes = ["self-driving"]
+            best = self.witness.days[number - 1].ride
+            taxi = self._pick(isinstance(best, Taxi), (False,))
+            modes = ("self-driving",) if by_car else ("taxi", "flight") if taxi else ("flight", "taxi")
             ride = self._ride(modes, number, self.places[day.start], self.places[day.end], best)
-            if ride is not None:
-                rides[number] = ride
-                drives = isinstance(ride, Drive)
+            if ride is None:
+                return None
+            rides[number] = ride
         return rides
 
     def _ride(

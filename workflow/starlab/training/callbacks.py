@@ -27,7 +27,9 @@ class StepCallback(TrainerCallback):
             return  # the summary at the end of training
         step = state.global_step // self._every
         if not all(map(math.isfinite, (logs["loss"], logs["grad_norm"]))):
-            raise StarlabError(f"step {step}: the loss is not finite; training diverged, lower the learning rate")
+            raise StarlabError(
+                f"step {step}: the loss is not finite; training diverged, lower the learning rate"
+            )
         self._write(step, logs)
 
     def on_save(

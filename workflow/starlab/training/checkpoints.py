@@ -1,4 +1,4 @@
-"""Checkpoints of the Hugging Face trainer: which ones are whole, and putting a finished run's files in place."""
+"""Checkpoints of the Hugging Face trainer: which are whole, and putting a finished run's files in place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Any
 from ..errors import StarlabError
 
 SEAL = "whole.json"
-"""Written last into a checkpoint: names and sizes of its files. A folder without it was cut off while it was written."""
+"""Written last into a checkpoint: names and sizes of its files. A folder without it was cut off while it was
+written.
+"""
 
 
 def seal(checkpoint: Path) -> None:
@@ -42,6 +44,12 @@ def newest(folder: Path) -> Path | None:
             return checkpoint
         shutil.rmtree(checkpoint, ignore_errors=True)
     return None
+
+
+def prune(folder: Path) -> None:
+    """Keep the newest checkpoint of a finished run: enough to write its outputs again."""
+    for checkpoint in sorted(folder.glob("checkpoint-*"), key=_step)[:-1]:
+        shutil.rmtree(checkpoint)
 
 
 def _step(checkpoint: Path) -> int:

@@ -1,4 +1,6 @@
-"""Rollouts of one training step: episodes, grades, rewards, the algorithm's selection, and what is reported of them."""
+"""Rollouts of one training step: episodes, grades, rewards, the algorithm's selection, and what is reported
+of them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .. import rewards
+from ..errors import StarlabError
 from ..protocol import FormatError
 from ..rollout.engine import Engine
 from ..rollout.episode import Decoding, Episode, Request
@@ -31,7 +34,9 @@ class Collected:
         return [sample for group in self.groups for sample in group.samples]
 
     def loss_masks(self) -> list[list[int]]:
-        """1 where a token is trained on: sampled, in an episode that no limit cut off, in a group that is not muted."""
+        """1 where a token is trained on: sampled, in an episode that no limit cut off, in a group that is not
+        muted.
+        """
         return [
             [0] * len(sample.episode.mask) if group.muted or sample.episode.overlong else sample.episode.mask
             for group in self.groups
@@ -41,8 +46,8 @@ class Collected:
 
 @dataclass(slots=True)
 class Collector:
-    """Collects the episodes of a run. Everything random is keyed by (seed, step, round), never by a running state, so
-    that a resumed run collects what the uninterrupted one would have."""
+    """Collects the episodes of a run. Everything random is keyed by (seed, step, round), never by a running
+    state, so that a resumed run collects what the uninterrupted one would have."""
 
     engine: Engine
     tasks: Mapping[str, Task]
@@ -89,11 +94,20 @@ class Collector:
         return groups
 
     def _sample(self, episode: Episode, step: int) -> Sample:
+        if not episode.completion_ids:
+            raise StarlabError(
+                f"rl.max_tokens: {self.engine.limits.total_tokens} leaves no room after the"
+                f" {len(episode.prompt_ids)} tokens of query {episode.query_id}'s prompt; raise it"
+            )
         grade = self.tasks[episode.query_id].grade(episode.answer)
-        return Sample(episode, grade, rewards.score(self.reward, grade, episode.well_formed, step, self.steps))
+        return Sample(
+            episode, grade, rewards.score(self.reward, grade, episode.well_formed, step, self.steps)
+        )
 
     def _numbers(self, first: Sequence[Group], selection: Selection) -> dict[str, float]:
-        """Means over the scheduled prompts' episodes, so that algorithms that select stay comparable; costs over all."""
+        """Means over the scheduled prompts' episodes, so that algorithms that select stay comparable; costs
+        over all.
+        """
         samples = [sample for group in first for sample in group.samples]
         episodes = [sample.episode for sample in samples]
         everything = [sample.episode for group in self.generated for sample in group.samples]
@@ -111,7 +125,9 @@ class Collector:
             "sampled_tokens": _mean([episode.sampled_tokens for episode in episodes]),
             "episode_tokens": _mean([len(e.prompt_ids) + len(e.completion_ids) for e in episodes]),
             "masked_episodes": sum(
-                group.muted or sample.episode.overlong for group in selection.groups for sample in group.samples
+                group.muted or sample.episode.overlong
+                for group in selection.groups
+                for sample in group.samples
             ),
             "discarded_groups": selection.discarded,
             "refill_rounds": selection.rounds,

@@ -1,7 +1,7 @@
 """What SFT trains on: the teacher's dialogues mixed with general tool use, as token ids with labels.
 
-Dialogues are encoded by us, stretch by stretch as in a rollout: chat-template tokenisation inside a trainer would depend on
-its version, and `datasets` merges the arguments of different tools into one structure.
+Dialogues are encoded by us, stretch by stretch as in a rollout: chat-template tokenisation inside a trainer
+would depend on its version, and `datasets` merges the arguments of different tools into one structure.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ WINDOW = 8
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Token ids of a dialogue and, of the same length, labels: the id where the assistant speaks, `IGNORED` elsewhere."""
+    """Token ids of a dialogue and, of the same length, labels: the id where the assistant speaks, `IGNORED`
+    elsewhere.
+    """
 
     input_ids: list[int]
     labels: list[int]
@@ -38,7 +40,9 @@ class Example:
 
 
 def read_trajectories(path: Path) -> list[list[Message]]:
-    """The dialogues of a trajectories file: JSON lines with a field `messages` that ends with an assistant's turn."""
+    """The dialogues of a trajectories file: JSON lines with a field `messages` that ends with an assistant's
+    turn.
+    """
     if not path.is_file():
         raise StarlabError(f"{path}: missing; make the teacher's trajectories first")
     dialogues = []
@@ -47,9 +51,13 @@ def read_trajectories(path: Path) -> list[list[Message]]:
             messages = json.loads(line)["messages"]
             speaks_last = messages[-1]["role"] == "assistant"
         except (ValueError, KeyError, IndexError, TypeError) as error:
-            raise StarlabError(f"{path}:{number}: not a trajectory ({error!r}); make the file again") from error
+            raise StarlabError(
+                f"{path}:{number}: not a trajectory ({error!r}); make the file again"
+            ) from error
         if not speaks_last:
-            raise StarlabError(f"{path}:{number}: `messages` does not end with an assistant's turn; make the file again")
+            raise StarlabError(
+                f"{path}:{number}: `messages` does not end with an assistant's turn; make the file again"
+            )
         dialogues.append(messages)
     if not dialogues:
         raise StarlabError(f"{path}: no trajectories; raise the teacher's skill or the number of SFT queries")
@@ -66,10 +74,11 @@ def mixture(
     seed: int,
     skills: Mapping[str, Any] | None = None,
 ) -> list[Example]:
-    """All examples of a run in the order of training: `epochs` permutations of the dialogues, each mixed with replay.
+    """All examples of a run in the order of training: `epochs` permutations of the dialogues, each mixed with
+    replay.
 
-    `replay` is the share of general tool-use dialogues; they are drawn afresh (by `policy.skills.SKILLS`, uniformly) and
-    never repeat.
+    `replay` is the share of general tool-use dialogues; they are drawn afresh (by `policy.skills.SKILLS`,
+    uniformly) and never repeat.
     """
     if not 0.0 <= replay < 1.0:
         raise StarlabError(f"sft.replay: {replay} is not in [0, 1)")
@@ -86,7 +95,8 @@ def mixture(
         pool = rng.sample(encoded, min(remaining, len(encoded)))
         remaining -= len(pool)
         fresh = [next(documents) for _ in range(round(len(pool) * replay / (1.0 - replay)))]
-        pool += encode_dialogues(tokenizer, fresh)
+        if fresh:
+            pool += encode_dialogues(tokenizer, fresh)
         rng.shuffle(pool)
         ordered += _bucketed([Example.of(pair) for pair in pool], batch, rng)
     return ordered
@@ -99,7 +109,9 @@ def _replay(skills: Mapping[str, Any], rng: random.Random) -> Iterator[list[Mess
 
 
 def _bucketed(examples: list[Example], batch: int, rng: random.Random) -> list[Example]:
-    """Group examples of like length into batches inside windows, and shuffle the batches; a short batch comes last."""
+    """Group examples of like length into batches inside windows, and shuffle the batches; a short batch comes
+    last.
+    """
     batches: list[list[Example]] = []
     for start in range(0, len(examples), batch * WINDOW):
         window = sorted(examples[start : start + batch * WINDOW], key=lambda e: len(e.input_ids))

@@ -17,7 +17,9 @@ RL: Mapping[str, str] = {
     "hard_macro": "share of episodes that meet all hard constraints",
     "success": "share of episodes that pass everything",
     "format_errors": "share of episodes that break the protocol",
-    **{f"format_error/{error.name.lower()}": f"share of episodes with {error.value}" for error in FormatError},
+    **{
+        f"format_error/{error.name.lower()}": f"share of episodes with {error.value}" for error in FormatError
+    },
     "unparseable": "share of episodes with an answer that is no plan",
     "overlong": "share of episodes that a limit cut off",
     "masked_episodes": "episodes of the step that are left out of the loss",

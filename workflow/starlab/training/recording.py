@@ -1,4 +1,6 @@
-"""A run's own record: JSON lines, one a step, which survive kills and resumes; whoever wants them live gets a call."""
+"""A run's own record: JSON lines, one a step, which survive kills and resumes; whoever wants them live gets a
+call.
+"""
 
 from __future__ import annotations
 

@@ -62,7 +62,8 @@ class RlSpec:
         self.build_algorithm()
         if self.prompts * self.group % self.minibatches:
             raise StarlabError(
-                f"rl: minibatches = {self.minibatches} does not divide prompts x group = {self.prompts * self.group}"
+                f"rl.minibatches: {self.minibatches} does not divide prompts x group ="
+                f" {self.prompts * self.group}; choose a divisor"
             )
 
     def build_algorithm(self) -> Algorithm:
@@ -78,11 +79,12 @@ def train_rl(
     log: Log | None = None,
     checkpoint_folder: Path | None = None,
 ) -> dict[str, Any]:
-    """Train the model in folder `start` on `tasks` and write model, `metrics.jsonl` and `train.json` into `out`.
+    """Train the model in folder `start` on `tasks` and write model, `metrics.jsonl` and `train.json` into
+    `out`.
 
-    Everything that must survive a kill is in `checkpoint_folder` (default: `out`/checkpoints): checkpoints and metrics so
-    far. If it holds a whole checkpoint the run goes on from there, to the same bytes. `log` hears every step once.
-    Returns the content of `train.json`.
+    Everything that must survive a kill is in `checkpoint_folder` (default: `out`/checkpoints): checkpoints
+    and metrics so far. If it holds a whole checkpoint the run goes on from there, to the same bytes. `log`
+    hears every step once. Returns the content of `train.json`.
     """
     folder = checkpoint_folder or out / "checkpoints"
     folder.mkdir(parents=True, exist_ok=True)
@@ -96,13 +98,22 @@ def train_rl(
         logger.info("resuming after step %d of %d", done, spec.steps)
     trainer.train(resume_from_checkpoint=str(newest) if newest else None)
     if trainer.state.global_step != spec.steps * updates:
-        raise StarlabError(f"{folder}: training ended after {trainer.state.global_step} updates; run it again")
+        raise StarlabError(
+            f"{folder}: training ended after {trainer.state.global_step} updates; run it again"
+        )
     model = trainer.model
     if spec.lora is not None:
         model = model.merge_and_unload()
     checkpoints.save_model(model, trainer.processing_class, out)
+    checkpoints.prune(folder)
     shutil.copyfile(record.path, out / "metrics.jsonl")
-    summary = {"spec": asdict(spec), "step": spec.steps, "resumed_at": done, **clock.read(), **_totals(record)}
+    summary = {
+        "spec": asdict(spec),
+        "step": spec.steps,
+        "resumed_at": done,
+        **clock.read(),
+        **_totals(record),
+    }
     checkpoints.write_atomically(out / "train.json", json.dumps(summary, indent=1) + "\n")
     return summary
 
@@ -196,6 +207,7 @@ def trainer_arguments(spec: RlSpec, algorithm: Algorithm, folder: Path) -> Any:
         save_strategy="steps",
         save_steps=spec.save_every * updates,
         save_total_limit=2,
+        logging_nan_inf_filter=False,
         report_to="none",
         disable_tqdm=True,
         dataloader_pin_memory=False,
@@ -225,7 +237,8 @@ class _StepWatch:
             {
                 **numbers,
                 "total_episodes": last.get("total_episodes", 0.0) + numbers["episodes"],
-                "total_generated_tokens": last.get("total_generated_tokens", 0.0) + numbers["generated_tokens"],
+                "total_generated_tokens": last.get("total_generated_tokens", 0.0)
+                + numbers["generated_tokens"],
                 "loss": logs["loss"],
                 "entropy": logs["entropy"],
                 "clip_share": logs["clip_ratio/region_mean"],

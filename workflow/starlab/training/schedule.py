@@ -8,7 +8,8 @@ from ..seeds import generator
 
 
 def schedule(ids: Sequence[str], steps: int, prompts: int, seed: int) -> list[str]:
-    """`steps * prompts` ids: one seeded permutation after another, so that any data size gives the same number of steps.
+    """`steps * prompts` ids: one seeded permutation after another, so that any data size gives the same
+    number of steps.
 
     Within a step an id repeats only if there are fewer ids than prompts.
     """
@@ -28,7 +29,9 @@ def schedule(ids: Sequence[str], steps: int, prompts: int, seed: int) -> list[st
 
 
 def reserve(ids: Sequence[str], taken: Sequence[str], seed: int, step: int) -> Iterator[str]:
-    """Prompts to draw in place of discarded ones: those not in the step yet, in an order keyed by (seed, step)."""
+    """Prompts to draw in place of discarded ones: those not in the step yet, in an order keyed by (seed,
+    step).
+    """
     busy = set(taken)
     shuffled = [name for name in ids if name not in busy]
     generator("reserve", seed, step).shuffle(shuffled)

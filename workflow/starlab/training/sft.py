@@ -1,6 +1,7 @@
 """Supervised fine-tuning on the teacher's successes: a weak start that knows the protocol.
 
-TRL's SFTTrainer on examples that we tokenised, loss on assistant tokens only. Nothing is packed: on a CPU that is slower.
+TRL's SFTTrainer on examples that we tokenised, loss on assistant tokens only. Nothing is packed: on a CPU
+that is slower.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def train_sft(
 ) -> dict[str, Any]:
     """Fine-tune the model in folder `start` and write model, `metrics.jsonl` and `done.json` into `out`.
 
-    Resumes from the newest whole checkpoint in `checkpoint_folder` (default: `out`/checkpoints), to the same bytes.
-    Returns the content of `done.json`.
+    Resumes from the newest whole checkpoint in `checkpoint_folder` (default: `out`/checkpoints), to the same
+    bytes. Returns the content of `done.json`.
     """
     folder = checkpoint_folder or out / "checkpoints"
     folder.mkdir(parents=True, exist_ok=True)
@@ -74,9 +75,12 @@ def train_sft(
         logger.info("resuming after step %d of %d", done, steps)
     trainer.train(resume_from_checkpoint=str(newest) if newest else None)
     if trainer.state.global_step != steps:
-        raise StarlabError(f"{folder}: training ended after {trainer.state.global_step} of {steps} steps; run it again")
+        raise StarlabError(
+            f"{folder}: training ended after {trainer.state.global_step} of {steps} steps; run it again"
+        )
     model = trainer.model if spec.lora is None else trainer.model.merge_and_unload()
     checkpoints.save_model(model, tokenizer, out)
+    checkpoints.prune(folder)
     shutil.copyfile(record.path, out / "metrics.jsonl")
     summary = {
         "spec": asdict(spec), "step": steps, "examples": len(examples), "resumed_at": done,
@@ -87,9 +91,16 @@ def train_sft(
 
 
 def _trainer(
-    spec: SftSpec, model: Any, tokenizer: Any, examples: list[Example], steps: int, folder: Path, record: Record
+    spec: SftSpec,
+    model: Any,
+    tokenizer: Any,
+    examples: list[Example],
+    steps: int,
+    folder: Path,
+    record: Record,
 ) -> Any:
     from datasets import Dataset
+    from transformers import PrinterCallback
     from trl import SFTConfig, SFTTrainer
 
     from .callbacks import StepCallback
@@ -136,6 +147,7 @@ def _trainer(
         save_strategy="steps",
         save_steps=spec.save_every,
         save_total_limit=2,
+        logging_nan_inf_filter=False,
         report_to="none",
         disable_tqdm=True,
         dataloader_pin_memory=False,
@@ -152,5 +164,6 @@ def _trainer(
         callbacks=[StepCallback(1, write)],
         peft_config=peft_config(spec.lora),
     )
+    trainer.remove_callback(PrinterCallback)
     trainer.create_model_card = lambda *args, **kwargs: None  # our runs describe themselves in done.json
     return trainer

@@ -1,11 +1,12 @@
 """TRL's GRPO trainer with our rollouts and a forward pass that computes only what the loss needs.
 
 Differences from the stock trainer, each in one method:
-- completions come from `Collector` through `rollout_func`; masks, rewards and log-probabilities come with them;
-- the log-probabilities of the behaviour policy are those recorded while sampling (equal to a forward at the same
-  temperature to 1e-5), so no extra pass computes them;
-- logits are computed at trained tokens only, and rows are padded to the longest of a few similar ones, on the right, so
-  that attention needs no mask.
+- completions come from `Collector` through `rollout_func`; masks, rewards and log-probabilities come with
+  them;
+- the log-probabilities of the behaviour policy are those recorded while sampling (equal to a forward at the
+  same temperature to 1e-5), so no extra pass computes them;
+- logits are computed at trained tokens only, and rows are padded to the longest of a few similar ones, on the
+  right, so that attention needs no mask.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from transformers import PrinterCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from .collection import Collected
@@ -29,7 +31,9 @@ Collect = Callable[[Sequence[str], int], Collected]
 class RolloutTrainer(GRPOTrainer):
     """Prompts are task ids (strings); a step is one collection followed by its minibatch updates."""
 
-    def __init__(self, model: Any, args: GRPOConfig, ids: Sequence[str], collect: Collect, **kwargs: Any) -> None:
+    def __init__(
+        self, model: Any, args: GRPOConfig, ids: Sequence[str], collect: Collect, **kwargs: Any
+    ) -> None:
         from datasets import Dataset
 
         self._collect = collect
@@ -39,10 +43,13 @@ class RolloutTrainer(GRPOTrainer):
         super().__init__(
             model, [given_reward], args, train_dataset=dataset, rollout_func=RolloutTrainer._rollout, **kwargs
         )
+        self.remove_callback(PrinterCallback)
 
     @property
     def updates_per_step(self) -> int:
-        return int(self.args.steps_per_generation * self.num_iterations // self.args.gradient_accumulation_steps)
+        return int(
+            self.args.steps_per_generation * self.num_iterations // self.args.gradient_accumulation_steps
+        )
 
     @staticmethod
     def _rollout(prompts: list[str], trainer: RolloutTrainer) -> dict[str, Any]:
@@ -86,7 +93,9 @@ class RolloutTrainer(GRPOTrainer):
             return old, torch.zeros_like(old), None
         return (*self._score(model, input_ids, attention_mask, self._loss_mask), None)
 
-    def _score(self, model: Any, input_ids: Tensor, attention_mask: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def _score(
+        self, model: Any, input_ids: Tensor, attention_mask: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
         rows, width = input_ids.shape
         columns = mask.shape[1]
         inner = model.get_base_model() if hasattr(model, "get_base_model") else model

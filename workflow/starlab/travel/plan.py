@@ -19,8 +19,6 @@ FIELDS = (
     "day", "current_city", "transportation", "breakfast", "attraction", "lunch", "dinner", "accommodation",
 )  # fmt: skip
 """The fields of a day, in the order in which a plan lists them."""
-SLOTS = ("transportation", "breakfast", "attraction", "lunch", "dinner", "accommodation")
-"""The fields that a plan fills or leaves empty."""
 MEALS = ("breakfast", "lunch", "dinner")
 EMPTY = "-"
 
@@ -122,7 +120,7 @@ class Day:
 
     def meals(self) -> tuple[tuple[str, Venue], ...]:
         """The meals that are filled: (slot, venue) in the order of the day."""
-        meals = (("breakfast", self.breakfast), ("lunch", self.lunch), ("dinner", self.dinner))
+        meals = zip(MEALS, (self.breakfast, self.lunch, self.dinner), strict=True)
         return tuple((slot, venue) for slot, venue in meals if venue is not None)
 
     def filled(self) -> int:

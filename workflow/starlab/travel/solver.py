@@ -58,7 +58,7 @@ def solve(query: Query, database: Database) -> Solution | Infeasible:
     market = Market(query, database)
     trip, least = _cheapest(market)
     if trip is None:
-        obstacles = list(market.obstacles) or [f"{query.dest} has fewer cities than the trip"]
+        obstacles = list(market.obstacles) or [f"{query.dest} has no way through {size[1]} cities"]
         return Infeasible(f"no plan is possible: {'; '.join(obstacles[:3])}")
     filled = _with_enough_slots(market, trip)
     if filled is None:

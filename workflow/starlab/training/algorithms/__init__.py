@@ -1,4 +1,6 @@
-"""Reinforcement-learning algorithms, one file each. To add one: a frozen dataclass in a file, and a line in `ALGORITHMS`."""
+"""Reinforcement-learning algorithms, one file each. To add one: a frozen dataclass in a file, and a line in
+`ALGORITHMS`.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What an algorithm fixes. Every field that tells one algorithm from another is named here, with nothing left to the
-defaults of TRL (whose default loss is "dapo")."""
+"""What an algorithm fixes. Every field that tells one algorithm from another is named here, with nothing left
+to the defaults of TRL (whose default loss is "dapo")."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ class Algorithm(ABC):
     """The policy-gradient loss and how a step's groups are chosen."""
 
     loss_type: str
-    """How token losses are averaged (TRL's name): "grpo" per sequence, then over sequences; "dapo" over all tokens."""
+    """How token losses are averaged (TRL's name): "grpo" per sequence, then over sequences; "dapo" over all
+    tokens.
+    """
     epsilon_low: float = 0.2
     """The probability ratio is clipped below at 1 - epsilon_low."""
     epsilon_high: float = 0.28

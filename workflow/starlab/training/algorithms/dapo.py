@@ -1,9 +1,10 @@
 """DAPO (arXiv 2503.14476): clip-higher, loss averaged over all tokens, dynamic sampling.
 
-Dynamic sampling: a group whose raw rewards are all alike teaches nothing. It is discarded and another prompt is drawn in
-its place, for at most `refills` rounds. "Alike" is about raw rewards of any range, so the rule is right for graded rewards
-too. Places that are still empty then hold muted groups: they count in the statistics, not in the loss or its normaliser,
-so the step trains on fewer groups rather than on diluted ones. `require_full` raises instead, as the original does.
+Dynamic sampling: a group whose raw rewards are all alike teaches nothing. It is discarded and another prompt
+is drawn in its place, for at most `refills` rounds. "Alike" is about raw rewards of any range, so the rule is
+right for graded rewards too. Places that are still empty then hold muted groups: they count in the
+statistics, not in the loss or its normaliser, so the step trains on fewer groups rather than on diluted ones.
+`require_full` raises instead, as the original does.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class Dapo(Algorithm):
         missing = wanted - len(kept)
         if missing and self.require_full:
             raise StarlabError(
-                f"dapo: after {rounds} rounds only {len(kept)} of {wanted} groups have rewards that differ; raise"
-                " `refills`, or start from a policy that sometimes succeeds"
+                f"dapo: after {rounds} rounds only {len(kept)} of {wanted} groups have rewards that"
+                " differ; raise `refills`, or start from a policy that sometimes succeeds"
             )
         padding = [group.muted_copy() for group in silent[:missing]]
         return Selection((*kept, *padding), discarded=len(silent) - missing, rounds=rounds, unfilled=missing)

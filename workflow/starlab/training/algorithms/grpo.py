@@ -1,7 +1,8 @@
 """GRPO (arXiv 2402.03300) with the paper's enhancements: no KL, clip-higher.
 
-Loss: mean over sequences of the mean over their tokens. Advantages: group mean subtracted, divided by the group's
-standard deviation. Groups are taken as they come; one whose rewards are all alike contributes no gradient.
+Loss: mean over sequences of the mean over their tokens. Advantages: group mean subtracted, divided by the
+group's standard deviation. Groups are taken as they come; one whose rewards are all alike contributes no
+gradient.
 """
 
 from __future__ import annotations

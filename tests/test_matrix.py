@@ -1,0 +1,127 @@
+"""29 cells, each once, and two cells of an axis differ in that axis alone."""
+
+from itertools import combinations, product
+from pathlib import Path
+
+import pytest
+
+from starlab import matrix
+from starlab.config import Experiment
+from starlab.errors import StarlabError
+from starlab.experiment import load, validate
+
+ROOT = Path(__file__).parents[1]
+
+SETTINGS_OF = {
+    "scale": {"scale", "lr", "lora"},
+    "reward": {"reward"},
+    "algorithm": {"algorithm", "refills"},
+    "mix": {"queries"},
+    "size": {"queries"},
+    "noise": {"noise"},
+}
+"""The settings that each factor may move."""
+
+
+@pytest.fixture(scope="module")
+def experiment() -> Experiment:
+    return load(ROOT / "config.yaml")
+
+
+def paper_cells() -> set[str]:
+    """The table of the design, spelled out."""
+    held = "grpo-mixed1000-noise0"
+    rewards = {f"{s}-{r}-{held}" for s, r in product("sml", ("sum", "macro", "success", "curriculum"))}
+    base = {"s": "macro", "m": "macro", "l": "sum"}
+    algorithms = {f"{s}-{base[s]}-{a}-mixed1000-noise0" for s, a in product("sml", ("dapo", "arpo"))}
+    amounts = {f"m-curriculum-grpo-mixed{n}-noise0" for n in (100, 200, 500, 2000)}
+    difficulties = {f"m-curriculum-grpo-{mix}1000-noise0" for mix in ("easy", "medium", "hard")}
+    noises = {f"m-macro-grpo-mixed1000-noise{n}" for n in (1, 2, 5, 10)}
+    return rewards | algorithms | amounts | difficulties | noises
+
+
+def test_the_default_matrix_is_the_paper_s(experiment: Experiment) -> None:
+    cells = matrix.expand(experiment)
+    assert [cell.name for cell in cells if cell.name not in paper_cells()] == []
+    assert len(cells) == len({cell.name for cell in cells}) == len(paper_cells()) == 29
+
+
+def test_references_are_base_and_sft_of_each_scale(experiment: Experiment) -> None:
+    assert set(matrix.references(experiment)) == {f"{kind}-{s}" for kind in ("base", "sft") for s in "sml"}
+
+
+def test_axes_share_cells(experiment: Experiment) -> None:
+    cells = {cell.name: cell for cell in matrix.expand(experiment)}
+    assert cells["m-macro-grpo-mixed1000-noise0"].axes == ("reward", "algorithm", "noise")
+    assert cells["m-curriculum-grpo-mixed1000-noise0"].axes == ("reward", "amount", "difficulty")
+
+
+def test_what_no_algorithm_implements_is_planned(experiment: Experiment) -> None:
+    planned = {cell.algorithm for cell in matrix.expand(experiment) if cell.planned}
+    assert planned == set(matrix.ANNOUNCED) - matrix.algorithms()
+
+
+def test_a_name_and_its_cell_are_one(experiment: Experiment) -> None:
+    for cell in matrix.expand(experiment):
+        assert matrix.parse(cell.name) == cell
+
+
+@pytest.mark.parametrize("name", ["", "m-macro-grpo-mixed1000", "m-macro-grpo-mixed-noise0", "m/macro-grpo-mixed1-noise0"])
+def test_what_is_no_cell_name_is_refused(name: str) -> None:
+    with pytest.raises(StarlabError, match="no cell name"):
+        matrix.parse(name)
+
+
+def test_an_unknown_cell_ends_in_the_nearest_one(experiment: Experiment) -> None:
+    with pytest.raises(StarlabError, match="did you mean 'm-macro-grpo-mixed1000-noise5'"):
+        matrix.find(matrix.expand(experiment), "m-macro-grpo-mixed1000-noise4")
+
+
+def test_cells_that_differ_in_one_factor_differ_in_its_settings_alone(experiment: Experiment) -> None:
+    compared = 0
+    for first, second in combinations(matrix.expand(experiment), 2):
+        factors = matrix.differing_factors(first, second)
+        if set(first.axes) & set(second.axes) and len(factors) == 1:
+            compared += 1
+            moved = set(matrix.diff(experiment, first, second))
+            assert moved and moved <= SETTINGS_OF[factors[0]], (first.name, second.name, moved)
+    assert compared > 40
+
+
+def test_every_cell_of_an_axis_has_a_neighbour_one_factor_away(experiment: Experiment) -> None:
+    cells = matrix.expand(experiment)
+    for cell in cells:
+        for axis in cell.axes:
+            others = [other for other in cells if axis in other.axes]
+            assert any(len(matrix.differing_factors(cell, other)) == 1 for other in others), (cell.name, axis)
+
+
+def test_an_override_reaches_its_own_cell_only(experiment: Experiment) -> None:
+    name = "m-macro-grpo-mixed1000-noise5"
+    changed = experiment.model_dump()
+    changed["matrix"]["overrides"] = {name: {"lr": 1.0e-5, "steps": 3}}
+    other = validate(changed)
+    for cell in matrix.expand(experiment):
+        before, after = matrix.settings(experiment, cell), matrix.settings(other, cell)
+        assert (before != after) == (cell.name == name)
+    assert matrix.settings(other, matrix.parse(name)) | {} == matrix.settings(
+        experiment, matrix.parse(name)
+    ) | {"lr": 1.0e-5, "steps": 3}
+
+
+def test_an_algorithm_s_own_settings_reach_its_cells_only(experiment: Experiment) -> None:
+    changed = experiment.model_dump()
+    changed["rl"]["dapo"]["refills"] = 9
+    other = validate(changed)
+    for cell in matrix.expand(experiment):
+        moved = matrix.settings(experiment, cell) != matrix.settings(other, cell)
+        assert moved == (cell.algorithm == "dapo")
+
+
+def test_settings_are_plain_values(experiment: Experiment) -> None:
+    def plain(value: object) -> bool:
+        if isinstance(value, dict):
+            return all(isinstance(key, str) and plain(item) for key, item in value.items())
+        return value is None or isinstance(value, str | int | float | bool)
+
+    assert all(plain(matrix.settings(experiment, cell)) for cell in matrix.expand(experiment))

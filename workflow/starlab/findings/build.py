@@ -1,0 +1,112 @@
+"""From a results folder to findings.json, findings.md, overview.html and seven figures, in one call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from starlab.errors import StarlabError
+from starlab.findings import provenance
+from starlab.findings.claims import CLAIMS, load_claims
+from starlab.findings.collect import Results, Tables, collect
+from starlab.findings.contrast import Claims, Metric
+from starlab.findings.paper import PAPER, Paper, load_paper
+from starlab.findings.scores import CellScore, cell_score
+from starlab.findings.verdicts import FindingResult, Judge
+
+MINIATURE = "about the mechanism in the miniature world, not about Qwen2.5"
+DECODED = (
+    Metric("test", "greedy", "success"),
+    Metric("test", "sampled", "success"),
+    Metric("test", "cool", "success"),
+    Metric("unseen", "greedy", "success"),
+    Metric("knowledge", "greedy", "success"),
+    Metric("knowledge", "sampled", "success"),
+)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything that the reports show. scope: one phrase on what the verdicts are about; command: what
+    reruns a target.
+    """
+
+    claims: Claims
+    paper: Paper
+    results: Results
+    tables: Tables
+    found: tuple[FindingResult, ...]
+    provenance: dict[str, Any]
+    scope: str
+    command: str
+
+    def score(self, cell: str, metric: Metric) -> CellScore | None:
+        return cell_score(self.tables, self.results, cell, metric, 1.0 - self.claims.settings.alpha)
+
+    def rerun(self, cell: str, seed: int) -> str:
+        """The command that makes one run again and what depends on it."""
+        return f"{self.command} -f {(self.results.path(cell, seed) / 'evaluation.json').as_posix()}"
+
+
+def compute(
+    results_dir: Path,
+    claims_path: Path,
+    expected_cells: Iterable[str],
+    seeds: Sequence[int],
+    planned_cells: Iterable[str] = (),
+    scope: str = MINIATURE,
+    command: str = "snakemake --cores all",
+) -> Findings:
+    """Read and judge, write nothing. Raises StarlabError for faulty claims; missing runs are part of the
+    answer.
+    """
+    claims = load_claims(claims_path)
+    results = collect(results_dir, expected_cells, seeds, planned_cells)
+    judge = Judge(results, Tables(results), claims)
+    found = tuple(judge.finding(finding) for finding in claims.findings)
+    card = provenance.card(results, claims.sha256, provenance.file_sha256(PAPER))
+    return Findings(claims, load_paper(), results, judge.tables, found, card, scope, command)
+
+
+def build_findings(
+    results_dir: Path,
+    claims_path: Path,
+    out_dir: Path,
+    expected_cells: Iterable[str],
+    seeds: Sequence[int],
+    *,
+    planned_cells: Iterable[str] = (),
+    scope: str = MINIATURE,
+    command: str = "snakemake --cores all",
+) -> None:
+    """Write <out_dir>/findings.json, findings.md, overview.html and figures/<finding>.svg and .png.
+
+    expected_cells: the cells that this experiment trains (references follow from their scales);
+    planned_cells: cells of the matrix that no code trains yet. Same results, same bytes.
+    """
+    from starlab.findings import figures, page, report  # matplotlib takes seconds to import
+
+    findings = compute(
+        Path(results_dir), Path(claims_path or CLAIMS), expected_cells, seeds, planned_cells, scope, command
+    )
+    out_dir = Path(out_dir)
+    try:
+        out_dir.mkdir(parents=True, exist_ok=True)
+        for result in findings.found:
+            scores = {
+                (cell, metric): score
+                for cell, metric in figures.wanted(result.finding)
+                if (score := findings.score(cell, metric)) is not None
+            }
+            figures.save(figures.draw(result, scores, findings.paper), out_dir / "figures", result.finding.id)
+        text = json.dumps(report.as_json(findings), indent=1, ensure_ascii=False, allow_nan=False)
+        (out_dir / "findings.json").write_text(text + "\n", encoding="utf-8")
+        (out_dir / "findings.md").write_text(report.as_markdown(findings), encoding="utf-8")
+        (out_dir / "overview.html").write_text(page.as_html(findings, out_dir / "figures"), encoding="utf-8")
+    except OSError as error:
+        raise StarlabError(
+            f"{out_dir}: the findings cannot be written ({error.strerror}); runs are not affected"
+        ) from error
