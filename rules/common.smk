@@ -14,6 +14,7 @@ os.environ.setdefault("PYTHONHASHSEED", "0")
 from starlab import matrix
 from starlab.errors import StarlabError
 from starlab.experiment import validate
+from starlab.hub import MEND
 from starlab.knowledge.questions import FAMILIES
 
 try:
@@ -62,7 +63,14 @@ def cell_start(wildcards):
     return expand(f"{RESULTS}/sft/{cell_of(wildcards).scale}/seed{wildcards.seed}/{{file}}", file=WEIGHTS)
 
 
-def base_model(wildcards):
-    """The base model's files, which the repository ships; none for a model on the hub."""
-    folder = EXPERIMENT.policy.ladder[wildcards.scale].folder
+def base_files(scale):
+    """The files of a base model, which the repository ships; none for a model on the hub."""
+    folder = EXPERIMENT.policy.ladder[scale].folder
+    if folder and not Path(folder, WEIGHTS[0]).exists():
+        raise WorkflowError(f"{folder}/{WEIGHTS[0]} is missing; {MEND}")
     return expand(f"{folder}/{{file}}", file=WEIGHTS) if folder else []
+
+
+def base_model(wildcards):
+    """The base model that SFT starts from."""
+    return base_files(wildcards.scale)

@@ -6,8 +6,7 @@ def reference_model(wildcards):
     kind, scale = wildcards.reference.split("-", 1)
     if kind == "sft":
         return expand(f"{RESULTS}/sft/{scale}/seed{wildcards.seed}/{{file}}", file=WEIGHTS)
-    folder = EXPERIMENT.policy.ladder[scale].folder
-    return expand(f"{folder}/{{file}}", file=WEIGHTS) if folder else []
+    return base_files(scale)
 
 
 def reference_settings(wildcards):

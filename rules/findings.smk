@@ -3,9 +3,7 @@
 
 rule findings:
     input:
-        cells=expand(
-            f"{RESULTS}/cells/{{cell}}/seed{{seed}}/evaluation.json", cell=TRAINED, seed=EXPERIMENT.seeds
-        ),
+        cells=expand(f"{RESULTS}/cells/{{cell}}/seed{{seed}}/evaluation.json", cell=TRAINED, seed=EXPERIMENT.seeds),
         references=expand(
             f"{RESULTS}/references/{{reference}}/seed{{seed}}/evaluation.json",
             reference=REFERENCES,
@@ -15,9 +13,7 @@ rule findings:
     output:
         findings=f"{RESULTS}/findings.json",
         text=report(f"{RESULTS}/findings.md", caption="../workflow/report/findings.rst", category="Findings"),
-        page=report(
-            f"{RESULTS}/overview.html", caption="../workflow/report/overview.rst", category="Findings"
-        ),
+        page=report(f"{RESULTS}/overview.html", caption="../workflow/report/overview.rst", category="Findings"),
         figures=report(
             directory(f"{RESULTS}/figures"),
             patterns=["{finding}.svg"],
@@ -39,7 +35,6 @@ rule findings:
         planned=[cell.name for cell in CELLS if cell.planned],
         seeds=list(EXPERIMENT.seeds),
         scope=EXPERIMENT.findings.scope,
-        presets=[str(path) for path in workflow.overwrite_configfiles],
     message:
         "findings: contrasts, verdicts, figures"
     script:

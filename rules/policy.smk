@@ -6,9 +6,7 @@ LADDER = [scale for scale, model in EXPERIMENT.policy.ladder.items() if model.fo
 
 rule pretrain:
     output:
-        model=expand(
-            f"{RESULTS}/base_models/{{{{scale}}}}/{{file}}", file=[*WEIGHTS, "card.json", "curve.jsonl"]
-        ),
+        model=expand(f"{RESULTS}/base_models/{{{{scale}}}}/{{file}}", file=[*WEIGHTS, "card.json", "curve.jsonl"]),
     log:
         f"{RESULTS}/logs/base_models/{{scale}}.log",
     benchmark:

@@ -5,7 +5,6 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-
 from starlab.checkpoint import FILES, check
 from starlab.errors import StarlabError
 from starlab.hub import base_folder

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from starlab.config import Experiment, Section
 from starlab.errors import StarlabError
 from starlab.experiment import load

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from starlab.costs import Pending, estimate, job_of, measured, table
 
 

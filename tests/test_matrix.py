@@ -4,7 +4,6 @@ from itertools import combinations, product
 from pathlib import Path
 
 import pytest
-
 from starlab import matrix
 from starlab.config import Experiment
 from starlab.errors import StarlabError
@@ -66,7 +65,9 @@ def test_a_name_and_its_cell_are_one(experiment: Experiment) -> None:
         assert matrix.parse(cell.name) == cell
 
 
-@pytest.mark.parametrize("name", ["", "m-macro-grpo-mixed1000", "m-macro-grpo-mixed-noise0", "m/macro-grpo-mixed1-noise0"])
+@pytest.mark.parametrize(
+    "name", ["", "m-macro-grpo-mixed1000", "m-macro-grpo-mixed-noise0", "m/macro-grpo-mixed1-noise0"]
+)
 def test_what_is_no_cell_name_is_refused(name: str) -> None:
     with pytest.raises(StarlabError, match="no cell name"):
         matrix.parse(name)
@@ -104,9 +105,10 @@ def test_an_override_reaches_its_own_cell_only(experiment: Experiment) -> None:
     for cell in matrix.expand(experiment):
         before, after = matrix.settings(experiment, cell), matrix.settings(other, cell)
         assert (before != after) == (cell.name == name)
-    assert matrix.settings(other, matrix.parse(name)) | {} == matrix.settings(
-        experiment, matrix.parse(name)
-    ) | {"lr": 1.0e-5, "steps": 3}
+    assert matrix.settings(other, matrix.parse(name)) | {} == matrix.settings(experiment, matrix.parse(name)) | {
+        "lr": 1.0e-5,
+        "steps": 3,
+    }
 
 
 def test_an_algorithm_s_own_settings_reach_its_cells_only(experiment: Experiment) -> None:

@@ -19,9 +19,7 @@ HALF = {
 FULL = dict.fromkeys(HALF, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("name", "half", "full"), [("sum", 1.25, 5.0), ("macro", 0.0, 3.0), ("success", 0.0, 1.0)]
-)
+@pytest.mark.parametrize(("name", "half", "full"), [("sum", 1.25, 5.0), ("macro", 0.0, 3.0), ("success", 0.0, 1.0)])
 def test_formula_and_range(name, half, full):
     reward = rewards.find(name)
     assert reward(HALF, 0, 10) == half

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from starlab.errors import StarlabError
 from starlab.runs import Folder, Run, Status, folders
 

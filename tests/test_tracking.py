@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from starlab.measures import evaluation_measures, headline, known
 from starlab.runs import Folder, Run, Status
 from starlab.tracking import Killed, RunLogger, Store, initialise, rebuild
@@ -93,9 +92,7 @@ def test_four_processes_that_start_at_once_all_log(tmp_path: Path) -> None:
                 log.step(step, {"reward": 0.1})
     """
     command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)]
-    processes = [
-        subprocess.Popen([*command, str(seed)], stderr=subprocess.PIPE, text=True) for seed in range(4)
-    ]
+    processes = [subprocess.Popen([*command, str(seed)], stderr=subprocess.PIPE, text=True) for seed in range(4)]
     told = [process.communicate(timeout=120)[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, told
     runs = logged(Store(tmp_path))

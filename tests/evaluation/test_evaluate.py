@@ -40,17 +40,9 @@ class Scripted:
 
     def episode(self, task: Task) -> Episode:
         answer, error, calls = self.script(task)
-        stop = (
-            StopReason.MALFORMED
-            if error
-            else StopReason.ANSWERED
-            if answer is not None
-            else StopReason.TURN_LIMIT
-        )
+        stop = StopReason.MALFORMED if error else StopReason.ANSWERED if answer is not None else StopReason.TURN_LIMIT
         records = tuple(CallRecord("Search", {"query": "x"}, "text") for _ in range(calls))
-        return Episode(
-            task.id, 0, [1], [2, 3, 4], [1, 0, 1], [0.0] * 3, stop, records, calls + 1, answer, error
-        )
+        return Episode(task.id, 0, [1], [2, 3, 4], [1, 0, 1], [0.0] * 3, stop, records, calls + 1, answer, error)
 
 
 def oracle(task: Task) -> Answer:
@@ -128,12 +120,8 @@ def test_wrong_unreadable_undelivered_and_malformed_are_told_apart(knowledge: Pa
 
 
 def test_an_undelivered_plan_counts_zero_and_stays_in_every_denominator(travel: Panel) -> None:
-    numbers = evaluate(Scripted(lambda task: (None, None, 0)), [travel], GREEDY, seed=0).panels["test"][
-        "greedy"
-    ]
-    assert {
-        numbers[name] for name in ("success", "delivered", "cs_micro", "hard_micro", "hard_micro_total")
-    } == {0.0}
+    numbers = evaluate(Scripted(lambda task: (None, None, 0)), [travel], GREEDY, seed=0).panels["test"]["greedy"]
+    assert {numbers[name] for name in ("success", "delivered", "cs_micro", "hard_micro", "hard_micro_total")} == {0.0}
     assert numbers["checks"]["valid_cost"] == 0.0
     assert {level: row["n"] for level, row in numbers["by_level"].items()} == {
         "easy": 2,
@@ -146,10 +134,7 @@ def test_rows_come_in_panel_order_for_every_panel_and_decoding(travel: Panel, kn
     decodings = Settings().decodings(cool=True)
     rows = evaluate(Scripted(lambda task: (None, None, 0)), [travel, knowledge], decodings, seed=0).rows
     expected = [
-        (p.name, d, task.id)
-        for p in (travel, knowledge)
-        for d in ("greedy", "sampled", "cool")
-        for task in p.tasks
+        (p.name, d, task.id) for p in (travel, knowledge) for d in ("greedy", "sampled", "cool") for task in p.tasks
     ]
     assert [(row["panel"], row["decoding"], row["query_id"]) for row in rows] == expected
     assert all({"level", "status", "success", "calls", "tokens"} <= set(row) for row in rows)

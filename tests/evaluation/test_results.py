@@ -32,9 +32,7 @@ def test_a_number_that_is_none_is_refused() -> None:
         write(Path("unused"), {"success": float("nan")}, [])
 
 
-def test_a_full_disk_leaves_the_old_files_and_one_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_old_files_and_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"seed": 0}, [{"query_id": "old"}])
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 

@@ -58,9 +58,7 @@ def test_a_saved_base_is_the_same_base(tmp_path: Path) -> None:
     assert [again.entry(name) for name in NAMES] == [base.entry(name) for name in NAMES]
 
 
-@pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"format": "other"}', '{"format": "starlab knowledge 1"}']
-)
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"format": "other"}', '{"format": "starlab knowledge 1"}'])
 def test_a_damaged_base_file_is_named(tmp_path: Path, content: str) -> None:
     path = tmp_path / "knowledge.json"
     path.write_text(content)

@@ -58,9 +58,7 @@ def test_a_fact_of_a_search_result_stands_right_behind_its_relation() -> None:
     for name in BASE.entries:
         pieces = split(search(BASE, name))
         for fact in BASE.facts(name):
-            places = [
-                i for i, piece in enumerate(pieces) if piece == f"{fact.relation} " and pieces[i - 1] == "\n"
-            ]
+            places = [i for i, piece in enumerate(pieces) if piece == f"{fact.relation} " and pieces[i - 1] == "\n"]
             assert [pieces[i + 1] for i in places] == [fact.value]
 
 

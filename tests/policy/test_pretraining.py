@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 import torch
-
 from starlab.errors import StarlabError
 from starlab.policy import bases
 from starlab.policy.ladder import Architecture, build_model
@@ -63,5 +62,5 @@ def test_pretraining_writes_a_model_a_card_and_a_curve_and_repeats_itself(tmp_pa
 
 
 def test_a_scale_without_a_recipe_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(StarlabError, match="policy.ladder.*'xl'"):
+    with pytest.raises(StarlabError, match=r"policy\.ladder.*'xl'"):
         bases.build("xl", tmp_path)

@@ -4,7 +4,6 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from starlab.policy.skills import MEASURED, SKILLS, pick_hotel, pick_restaurants
 from starlab.protocol import ANSWER_OPEN, CALL_OPEN, TurnKind, parse_turn
 from starlab.travel import miniature
@@ -36,7 +35,12 @@ def test_no_hotel_is_picked_where_none_passes() -> None:
 
 
 def test_restaurants_cover_the_cuisines_in_listing_order() -> None:
-    rows = [restaurant("a", 10, "BBQ"), restaurant("b", 20, "French"), restaurant("c", 30, "Italian"), restaurant("d", 40, "French")]
+    rows = [
+        restaurant("a", 10, "BBQ"),
+        restaurant("b", 20, "French"),
+        restaurant("c", 30, "Italian"),
+        restaurant("d", 40, "French"),
+    ]
     picked = pick_restaurants(rows, ("Italian", "French"), 3)
     assert [row.name for row in picked] == ["a", "b", "c"]
 
@@ -46,7 +50,9 @@ def test_cuisines_that_the_city_lacks_cannot_be_covered() -> None:
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 4), st.integers(0, 3))
-def test_picked_restaurants_are_different_rows_that_cover_what_was_asked(rng: random.Random, meals: int, wishes: int) -> None:
+def test_picked_restaurants_are_different_rows_that_cover_what_was_asked(
+    rng: random.Random, meals: int, wishes: int
+) -> None:
     rows = miniature.sample_restaurants(rng, "Aldford", 6)
     cuisines = tuple(rng.sample(("BBQ", "French", "Italian", "Indian"), wishes))
     picked = pick_restaurants(rows, cuisines, meals)

@@ -3,7 +3,6 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from starlab.policy import vocabulary
 from starlab.policy.encoding import encode_dialogues
 from starlab.policy.skills import MEASURED, SKILLS
@@ -45,7 +44,7 @@ def test_encoding_turn_by_turn_equals_the_chat_template(skill: str) -> None:
     rng = random.Random(skill)
     for _ in range(20):
         messages = SKILLS[skill](rng)
-        (tokens, mask), = encode_dialogues(TOKENIZER, [messages])
+        ((tokens, mask),) = encode_dialogues(TOKENIZER, [messages])
         template = TOKENIZER.apply_chat_template(messages, return_dict=True, return_assistant_tokens_mask=True)
         length = len(tokens)  # the template also closes the last turn with a line break
         assert template["input_ids"][:length] == tokens
@@ -57,4 +56,6 @@ def test_encoding_turn_by_turn_equals_the_chat_template(skill: str) -> None:
 def test_a_dialogue_is_short(skill: str) -> None:
     """Scaffolding is in pieces: a slip in a literal would spell it letter by letter."""
     rng = random.Random(0)
-    assert max(len(tokens) for tokens, _ in encode_dialogues(TOKENIZER, [MEASURED[skill](rng) for _ in range(50)])) < 260
+    assert (
+        max(len(tokens) for tokens, _ in encode_dialogues(TOKENIZER, [MEASURED[skill](rng) for _ in range(50)])) < 260
+    )

@@ -26,9 +26,7 @@ class EchoTask:
         return protocol.prompt(self.domain, self.text)
 
     def call(self, call: ToolCall) -> str:
-        return " ".join(
-            [call.name] + [str(value) for value in call.arguments.values()] * (1 + len(self.id) % 3)
-        )
+        return " ".join([call.name] + [str(value) for value in call.arguments.values()] * (1 + len(self.id) % 3))
 
     def grade(self, answer: str | None) -> Grade:
         return Grade(Status.OK if answer else Status.UNDELIVERED, {"success": float(answer == "yes")})
@@ -43,7 +41,9 @@ def tokenizer():
 @pytest.fixture(scope="session")
 def model(tokenizer):
     """Sharper than a fresh one, so that its choices depend on the context."""
-    policy = build_model(Architecture(hidden=32, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=64), tokenizer, seed=1)
+    policy = build_model(
+        Architecture(hidden=32, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=64), tokenizer, seed=1
+    )
     with torch.no_grad():
         for parameter in policy.parameters():
             if parameter.dim() == 2:

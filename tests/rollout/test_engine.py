@@ -82,9 +82,7 @@ def test_logprobs_of_a_ragged_batch_equal_a_plain_forward(model, tokenizer, deco
 
 def test_ids_equal_the_chat_template(model, tokenizer, scripted, tasks):
     engine = Engine(model, tokenizer, LIMITS)
-    for episode, task in zip(
-        engine.generate([Request(t) for t in tasks(6)], Decoding(), 0), tasks(6), strict=True
-    ):
+    for episode, task in zip(engine.generate([Request(t) for t in tasks(6)], Decoding(), 0), tasks(6), strict=True):
         messages = task.prompt()
         for call in episode.calls:
             turn = protocol.render_call(ToolCall(call.name, call.arguments))
@@ -132,9 +130,7 @@ def test_sampled_batch_equals_one_at_a_time(model, tokenizer, decoding, tasks):
 def test_same_seed_same_episodes_and_another_seed_others(model, tokenizer, tasks):
     limits = Limits(turn_tokens=30, total_tokens=120)
     engine = Engine(model, tokenizer, limits)
-    first, second, other = (
-        engine.generate([Request(tasks(1)[0], 4)], Decoding(), seed) for seed in (1, 1, 2)
-    )
+    first, second, other = (engine.generate([Request(tasks(1)[0], 4)], Decoding(), seed) for seed in (1, 1, 2))
     assert first == second
     assert [e.completion_ids for e in first] != [e.completion_ids for e in other]
 
@@ -171,9 +167,7 @@ def test_token_limits(model, tokenizer, monkeypatch, scripted, limits, tokens, t
 
 
 def test_a_prompt_beyond_the_limit_is_data(model, tokenizer, tasks):
-    (episode,) = Engine(model, tokenizer, Limits(total_tokens=4)).generate(
-        [Request(tasks(1)[0])], Decoding(), 0
-    )
+    (episode,) = Engine(model, tokenizer, Limits(total_tokens=4)).generate([Request(tasks(1)[0])], Decoding(), 0)
     assert episode.stop is StopReason.TOKEN_LIMIT and episode.completion_ids == []
 
 
@@ -198,7 +192,9 @@ def test_generate_leaves_the_model_as_it_was(model, tokenizer, tasks):
 def test_weights_are_read_afresh(tokenizer, tasks):
     from starlab.policy.ladder import Architecture, build_model
 
-    policy = build_model(Architecture(hidden=16, layers=1, heads=2, kv_heads=2, head_dim=8, intermediate=32), tokenizer, seed=0)
+    policy = build_model(
+        Architecture(hidden=16, layers=1, heads=2, kv_heads=2, head_dim=8, intermediate=32), tokenizer, seed=0
+    )
     engine = Engine(policy, tokenizer, Limits(10, 90))
     before = engine.generate([Request(tasks(1)[0])], Decoding(), seed=0)
     with torch.no_grad():

@@ -22,9 +22,7 @@ def test_prices_of_three_day_flights_are_those_of_any_date():
     base = database(out=())
     assert of(base) is Rejection.NO_PRICE
     later = flights((10,), date="2022-05-01")
-    base = type(base)(
-        base.name, base.states, later, base.hotels, base.restaurants, base.attractions, base.legs
-    )
+    base = type(base)(base.name, base.states, later, base.hotels, base.restaurants, base.attractions, base.legs)
     assert of(base).lowest == 2 * 10 + 3 * 100 + 9 * 10
 
 
@@ -37,9 +35,7 @@ def test_longer_trips_look_at_all_cities_of_the_state_and_flights_on_the_days_of
 
 def test_without_flights_the_price_is_that_of_the_car():
     # int(400 km x 0.05) = 20 a ride
-    assert (
-        of(database(out=()), LocalConstraint(transportation="no flight")).lowest == 2 * 20 + 3 * 100 + 9 * 10
-    )
+    assert of(database(out=()), LocalConstraint(transportation="no flight")).lowest == 2 * 20 + 3 * 100 + 9 * 10
     assert of(database(kilometres=None), LocalConstraint(transportation="no flight")) is Rejection.NO_DRIVE
 
 

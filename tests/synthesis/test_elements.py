@@ -116,9 +116,7 @@ def test_one_easy_trip_in_ten_is_drawn_from_the_roads(world):
         (3, 4, "hard", 1500),  # 752 x 4 x .5 = 1504
     ],
 )
-def test_budgets_are_b_times_people_times_the_factor_of_the_level_to_the_nearest_hundred(
-    days, people, level, expected
-):
+def test_budgets_are_b_times_people_times_the_factor_of_the_level_to_the_nearest_hundred(days, people, level, expected):
     assert budget(Estimate(lowest=500, average=1004, highest=1600), days, people, level) == expected
 
 

@@ -38,10 +38,7 @@ def test_a_road_makes_up_for_missing_flights_unless_driving_is_ruled_out():
 def test_hotels_must_take_everybody_and_pass_all_constraints():
     assert found(database(), query(people=3)) is Obstacle.FEW_HOTELS
     both = [hotel(room="Shared room", rules="No smoking"), hotel(rules="No pets", name="Lodge")]
-    assert (
-        found(database(hotels=both), query(room_type="private room", house_rule="pets"))
-        is Obstacle.FEW_HOTELS
-    )
+    assert found(database(hotels=both), query(room_type="private room", house_rule="pets")) is Obstacle.FEW_HOTELS
     assert found(database(), query(), "official") is Obstacle.FEW_HOTELS
 
 

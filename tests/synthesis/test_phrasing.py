@@ -31,9 +31,9 @@ def test_constraints_are_worded_as_tool_results_word_them(queries):
     for query in queries:
         asked = query.local_constraint
         wanted = [f"{cuisine}, " for cuisine in asked.cuisine or ()]
-        wanted += [rendering.RULE_WORDS[asked.house_rule]] if asked.house_rule else []
+        wanted += [rendering.RULE_REQUESTS[asked.house_rule]] if asked.house_rule else []
         wanted += [rendering.ROOM_REQUESTS[asked.room_type]] if asked.room_type else []
-        wanted += [rendering.TRANSPORTATION_WORDS[asked.transportation]] if asked.transportation else []
+        wanted += [rendering.TRANSPORTATION_REQUESTS[asked.transportation]] if asked.transportation else []
         assert all(word in query.text for word in wanted)
         assert rendering.constraint_words(asked) == "" or rendering.constraint_words(asked) in query.text
 

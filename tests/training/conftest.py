@@ -52,7 +52,9 @@ def base(tmp_path_factory):
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("base")
     tokenizer = build_tokenizer()
-    model = build_model(Architecture(hidden=32, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=64), tokenizer, seed=0)
+    model = build_model(
+        Architecture(hidden=32, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=64), tokenizer, seed=0
+    )
     checkpoints.save_model(model, tokenizer, folder)
     return folder
 

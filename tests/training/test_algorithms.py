@@ -14,9 +14,7 @@ from starlab.training.groups import Group, Sample
 
 
 def group(*rewards: float, length: int = 3) -> Group:
-    episode = Episode(
-        "q", 0, [1], [2] * length, [1] * length, [0.0] * length, StopReason.ANSWERED, (), 1, "a"
-    )
+    episode = Episode("q", 0, [1], [2] * length, [1] * length, [0.0] * length, StopReason.ANSWERED, (), 1, "a")
     grade = Grade(Status.OK, {"success": 0.0})
     return Group(tuple(Sample(episode, grade, Scored(r, RewardStatus.SCORED)) for r in rewards))
 

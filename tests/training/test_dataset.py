@@ -40,9 +40,7 @@ def test_labels_are_the_assistant_tokens_with_their_end(tokenizer):
         spoken = tokenizer.decode([label for label in example.labels if label != IGNORED])
         said = template.split("</answer>")[0].split("<answer>")[-1]
         assert spoken == f"<answer>{said}</answer><|im_end|><answer>end</answer><|im_end|>"
-        assert all(
-            label in (IGNORED, token) for label, token in zip(example.labels, example.input_ids, strict=True)
-        )
+        assert all(label in (IGNORED, token) for label, token in zip(example.labels, example.input_ids, strict=True))
 
 
 def test_ids_and_labels_equal_the_chat_template(tokenizer):

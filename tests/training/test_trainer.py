@@ -35,18 +35,13 @@ def episodes_with(rewards, episodes, muted=(), group=4):
         Sample(episode, None, Scored(reward, RewardStatus.SCORED))
         for episode, reward in zip(episodes, rewards, strict=True)
     ]
-    groups = [
-        Group(tuple(samples[i : i + group]), muted=i // group in muted) for i in range(0, len(samples), group)
-    ]
+    groups = [Group(tuple(samples[i : i + group]), muted=i // group in muted) for i in range(0, len(samples), group)]
     return Collected(tuple(groups), {})
 
 
 def crafted(lengths, stop=StopReason.ANSWERED):
     """Episodes of given completion lengths, all sampled."""
-    return [
-        Episode(str(i), 0, [3, 4], [5] * n, [1] * n, [-1.0] * n, stop, (), 1, "a")
-        for i, n in enumerate(lengths)
-    ]
+    return [Episode(str(i), 0, [3, 4], [5] * n, [1] * n, [-1.0] * n, stop, (), 1, "a") for i, n in enumerate(lengths)]
 
 
 def surrogate(trainer, logps, advantages, old=None):
@@ -97,9 +92,7 @@ def test_aggregation_grpo_is_per_sequence_dapo_per_token(trainers):
     [(1.25, 1.0, 1.25, True), (1.30, 1.0, 1.28, False), (0.7, -1.0, -0.8, False), (1.30, -1.0, -1.30, True)],
 )
 def test_clip_higher(trainers, name, ratio, advantage, value, passes):
-    loss, gradient = surrogate(
-        trainers[name], [[0.0]], [advantage], old=[[-torch.tensor(ratio).log().item()]]
-    )
+    loss, gradient = surrogate(trainers[name], [[0.0]], [advantage], old=[[-torch.tensor(ratio).log().item()]])
     assert -loss == pytest.approx(value, rel=1e-5)
     assert bool(gradient.abs() > 1e-6) is passes
 
@@ -173,9 +166,7 @@ def test_our_forward_equals_the_stock_one(start, tmp_path, tasks):
     ours, entropy, _ = trainer._get_per_token_logps_and_entropies(trainer.model, ids, attention, width)
     assert torch.allclose(ours[mask], stock[mask], atol=1e-5)
     assert torch.allclose(entropy[mask], stock_entropy[mask], atol=1e-5)
-    gradients = [
-        torch.autograd.grad((logps * mask).sum(), list(trainer.model.parameters())) for logps in (ours, stock)
-    ]
+    gradients = [torch.autograd.grad((logps * mask).sum(), list(trainer.model.parameters())) for logps in (ours, stock)]
     for one, other in zip(*gradients, strict=True):
         assert torch.allclose(one, other, rtol=1e-3, atol=1e-4)
 

@@ -22,9 +22,7 @@ Situation = tuple[Query, Plan, Database]
 
 
 def failed(result: Score) -> set[str]:
-    return {
-        verdict.check for verdict in (*result.commonsense, *result.hard) if verdict.outcome is Outcome.FAILS
-    }
+    return {verdict.check for verdict in (*result.commonsense, *result.hard) if verdict.outcome is Outcome.FAILS}
 
 
 def judge(situation: Situation) -> Score:
@@ -255,9 +253,7 @@ def test_a_flight_is_in_the_sandbox_on_its_own_date_only(days: int) -> None:
                 continue
             route = (day.where.origin, day.where.destination)
             today = {flight.number for flight in world().flights_on(*route, query.date[index])}
-            for flight in (
-                flight for date in world().dates(*route) for flight in world().flights_on(*route, date)
-            ):
+            for flight in (flight for date in world().dates(*route) for flight in world().flights_on(*route, date)):
                 seen += flight.number not in today
                 flying = with_day(plan, index, ride=FlightRide(flight.number, *route))
                 unreal = "is_valid_information_in_sandbox" in failed(score_plan(query, flying, world()))
@@ -279,6 +275,4 @@ def test_only_what_the_query_asks_for_is_applicable() -> None:
             "valid_cost": True,
         }
         result = score_plan(query, plan, world())
-        assert {verdict.check for verdict in result.applicable} == {
-            name for name, value in asked.items() if value
-        }
+        assert {verdict.check for verdict in result.applicable} == {name for name, value in asked.items() if value}

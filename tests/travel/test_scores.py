@@ -25,9 +25,7 @@ DAYS = [3, 5, 7]
 
 
 def failed(result: Score) -> set[str]:
-    return {
-        verdict.check for verdict in (*result.commonsense, *result.hard) if verdict.outcome is Outcome.FAILS
-    }
+    return {verdict.check for verdict in (*result.commonsense, *result.hard) if verdict.outcome is Outcome.FAILS}
 
 
 def judge(query: Query, rows: object) -> Score:
@@ -118,12 +116,8 @@ def test_no_answer_and_no_plan_are_told_apart(trip: tuple[Query, Plan]) -> None:
 # --- plans that try to be paid for nothing --------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "mode", ["Driving", "Drive", "self-driving", "Rental car", "Bus", "Self‑driving", "Тaxi"]
-)
-def test_another_word_for_a_mode_is_no_way_around_a_constraint_or_its_cost(
-    trip: tuple[Query, Plan], mode: str
-) -> None:
+@pytest.mark.parametrize("mode", ["Driving", "Drive", "self-driving", "Rental car", "Bus", "Self‑driving", "Тaxi"])
+def test_another_word_for_a_mode_is_no_way_around_a_constraint_or_its_cost(trip: tuple[Query, Plan], mode: str) -> None:
     query, plan = trip
     query = replace(query, local_constraint=LocalConstraint(transportation="no self-driving"))
     first = plan.days[0].where
@@ -137,12 +131,8 @@ def test_leaving_out_the_semicolon_does_not_hide_the_last_attraction(trip: tuple
     index = stay_index(plan)
     sight = f"{plan.days[index].attractions[0]}"
     for text in (f"{sight};Nowhere, {query.dest}", f"Nowhere, {query.dest}"):
-        assert failed(judge(query, with_field(plan, index, "attraction", text))) == {
-            "is_valid_information_in_sandbox"
-        }
-    assert failed(judge(query, with_field(plan, index, "attraction", f"{sight};{sight}"))) == {
-        "is_valid_attractions"
-    }
+        assert failed(judge(query, with_field(plan, index, "attraction", text))) == {"is_valid_information_in_sandbox"}
+    assert failed(judge(query, with_field(plan, index, "attraction", f"{sight};{sight}"))) == {"is_valid_attractions"}
 
 
 @pytest.mark.parametrize("cut", [lambda name: name[:-1], lambda name: name[0], lambda name: name.upper()])
@@ -282,9 +272,7 @@ def test_a_city_is_not_visited_twice_and_the_way_has_no_gaps(days: int) -> None:
 def test_a_flight_number_with_the_wrong_route_is_not_in_the_sandbox(trip: tuple[Query, Plan]) -> None:
     query, plan = trip
     here = {flight.number for flight in world().flights_on(query.org, query.dest, query.date[0])}
-    wrong = next(
-        flight for flight in world().flights if flight.number not in here and flight.date == query.date[0]
-    )
+    wrong = next(flight for flight in world().flights if flight.number not in here and flight.date == query.date[0])
     plan = with_day(plan, 0, ride=FlightRide(wrong.number, query.org, query.dest))
     assert "is_valid_information_in_sandbox" in failed(score(query, render(plan), world()))
 

@@ -107,15 +107,11 @@ def test_no_three_day_plan_is_cheaper_than_the_solvers(seed: int) -> None:
         database = replace(database, attractions=tuple(a for a in database.attractions if a.city != home)[:1])
     rng = random.Random(seed)
     local = LocalConstraint(
-        cuisine=tuple(sorted({c for r in database.restaurants_in(database.cities[1]) for c in r.cuisines}))[
-            :2
-        ],
+        cuisine=tuple(sorted({c for r in database.restaurants_in(database.cities[1]) for c in r.cuisines}))[:2],
         transportation=rng.choice((None, "no flight", "no self-driving")),
     )
     dates = tuple(sorted({flight.date for flight in database.flights}) or ("2022-03-01",) * 3)
-    query = Query(
-        "q", database.cities[0], database.cities[1], 3, 1, dates, rng.choice((1, 5)), local, 10**6, "hard"
-    )
+    query = Query("q", database.cities[0], database.cities[1], 3, 1, dates, rng.choice((1, 5)), local, 10**6, "hard")
     accepted = [
         cost(gather(query, plan, database)).total
         for plan in _three_day_plans(query, database)
@@ -146,9 +142,7 @@ def _menu_costs(rows: list[Restaurant], whole: int, query: Query) -> list[tuple[
     ]
 
 
-def _ride_costs(
-    query: Query, database: Database, origin: str, destination: str, date: str
-) -> dict[str, float]:
+def _ride_costs(query: Query, database: Database, origin: str, destination: str, date: str) -> dict[str, float]:
     """The least cost of each mode that is allowed."""
     people, asked = query.people_number, query.local_constraint.transportation
     costs: dict[str, float] = {}
@@ -172,9 +166,7 @@ def _least_five_day_cost(query: Query, database: Database) -> float | None:
         stays = ((one, split), (other, 2 - split))
         days = (0, split + 1, 4)
         route = ((query.org, one), (one, other), (other, query.org))
-        rides = [
-            _ride_costs(query, database, *leg, query.date[day]) for leg, day in zip(route, days, strict=True)
-        ]
+        rides = [_ride_costs(query, database, *leg, query.date[day]) for leg, day in zip(route, days, strict=True)]
         fares = [
             sum(ride[mode] for ride, mode in zip(rides, modes, strict=True))
             for modes in product(*rides)
@@ -226,9 +218,7 @@ def test_an_impossible_query_names_what_stands_in_the_way() -> None:
     rng = random.Random(0)
     query = random_query(rng, rough(), 3, constrained=False)
     no_roof = replace(rough(), hotels=tuple(row for row in rough().hotels if row.city != query.dest))
-    no_sight = replace(
-        rough(), attractions=tuple(row for row in rough().attractions if row.city != query.dest)
-    )
+    no_sight = replace(rough(), attractions=tuple(row for row in rough().attractions if row.city != query.dest))
     hungry = replace(rough(), restaurants=tuple(row for row in rough().restaurants if row.city != query.dest))
     cut_off = replace(rough(), flights=(), legs=())
     strange = replace(query, local_constraint=LocalConstraint(cuisine=("Martian",)))
@@ -264,8 +254,7 @@ def test_a_plan_copies_down_the_lists_of_the_tools() -> None:
         solution = solve(query, world())
         assert isinstance(solution, Solution)
         listed = [
-            Place(r.name, r.city)
-            for r in sorted(world().restaurants_in(query.dest), key=lambda r: r.average_cost)
+            Place(r.name, r.city) for r in sorted(world().restaurants_in(query.dest), key=lambda r: r.average_cost)
         ]
         first, second, _ = solution.plan.days
         eaten = [first.dinner, second.breakfast, second.lunch, second.dinner]

@@ -33,10 +33,7 @@ def rough() -> Database:
 @cache
 def world() -> Database:
     """The same world with a road between any two cities: every ride can be replaced by a drive or a taxi."""
-    legs = [
-        leg if leg.driving_cost is not None else road(leg.origin, leg.destination, 1600)
-        for leg in rough().legs
-    ]
+    legs = [leg if leg.driving_cost is not None else road(leg.origin, leg.destination, 1600) for leg in rough().legs]
     return replace(rough(), legs=tuple(legs))
 
 

@@ -8,7 +8,7 @@ with Job(snakemake) as job:
     from starlab.findings.build import build_findings
 
     results, params = Path(snakemake.output.findings).parent, snakemake.params
-    presets = " ".join(["--configfile", *params.presets]) if params.presets else ""
+    preset = Path("presets", results.name).with_suffix(".yaml")  # a preset's results lie in a folder of its name
     build_findings(
         results,
         Path(snakemake.input.claims),
@@ -17,6 +17,6 @@ with Job(snakemake) as job:
         params.seeds,
         planned_cells=params.planned,
         scope=params.scope,
-        command=f"snakemake --cores all {presets}".strip(),
+        command="snakemake --cores all" + (f" --configfile {preset}" if preset.exists() else ""),
     )
     job.say(f"seven findings: {snakemake.output.page}")

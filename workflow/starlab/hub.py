@@ -10,6 +10,9 @@ from .checkpoint import check
 from .errors import StarlabError
 
 
+MEND = "restore it with `git checkout -- models`, or rebuild it with `snakemake --cores all base_models`"
+
+
 def base_folder(model: Mapping[str, Any]) -> Path:
     """The folder of a base model of the ladder (`folder`, or `hub` and `revision`), whole and ready to load.
 
@@ -17,7 +20,7 @@ def base_folder(model: Mapping[str, Any]) -> Path:
     """
     if model["folder"] is not None:
         folder = Path(model["folder"])
-        check(folder, "restore it with `git checkout -- models`, or rebuild it with `snakemake base_models`")
+        check(folder, MEND)
         return folder
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError

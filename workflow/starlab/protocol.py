@@ -6,7 +6,7 @@ One assistant turn is exactly one tool call or one answer, each optionally prece
     <think>...</think><answer>...</answer>
 
 Tool output returns as a user message `<tool_response>...</tool_response>`. This module is the only renderer and the only
-parser: synthesis, SFT, RL and evaluation all use it, and the tokenizer's chat template is tested to be equal to it.
+parser: synthesis, SFT, RL and evaluation all use it; the tokenizer's chat template is tested to be equal to it.
 """
 
 from __future__ import annotations

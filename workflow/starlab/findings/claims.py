@@ -125,12 +125,9 @@ class _Reader:
             top["statistics"], "statistics", ("alpha", "power", "assumed_seed_sd", "bootstrap_draws")
         )
         numbers = {key: self.number(value, f"statistics.{key}") for key, value in settings.items()}
-        factors = self.mapping(
-            top["factors"], "factors", ("scale", "reward", "algorithm", "mix", "size", "noise")
-        )
+        factors = self.mapping(top["factors"], "factors", ("scale", "reward", "algorithm", "mix", "size", "noise"))
         self.factors = {
-            key: [str(level) for level in self.items(value, f"factors.{key}")]
-            for key, value in factors.items()
+            key: [str(level) for level in self.items(value, f"factors.{key}")] for key, value in factors.items()
         }
         companions = self.mapping(top["companions"], "companions", (), PANELS)
         findings = tuple(
@@ -145,16 +142,13 @@ class _Reader:
                 numbers["assumed_seed_sd"] / 100.0,
                 int(numbers["bootstrap_draws"]),
             ),
-            companions=tuple(
-                (panel, self.companion_pairs(value, panel)) for panel, value in companions.items()
-            ),
+            companions=tuple((panel, self.companion_pairs(value, panel)) for panel, value in companions.items()),
             sha256=sha256,
         )
 
     def companion_pairs(self, value: object, panel: str) -> tuple[tuple[str, str], ...]:
         metrics = (
-            self.metric(f"{entry}.success", f"companions.{panel}")
-            for entry in self.items(value, f"companions.{panel}")
+            self.metric(f"{entry}.success", f"companions.{panel}") for entry in self.items(value, f"companions.{panel}")
         )
         return tuple((metric.panel, metric.decoding) for metric in metrics)
 
@@ -186,18 +180,13 @@ class _Reader:
             hue=self.choice(fields["hue"], f"{place}.hue", self.factors) if "hue" in fields else "",
             style=self.choice(fields.get("style", "points"), f"{place}.style", ("points", "lines")),
             metrics=tuple(
-                self.metric(entry, f"{place}.metrics")
-                for entry in self.items(fields["metrics"], f"{place}.metrics")
+                self.metric(entry, f"{place}.metrics") for entry in self.items(fields["metrics"], f"{place}.metrics")
             ),
-            cells=tuple(
-                self.cell(entry, f"{place}.cells") for entry in self.items(fields["cells"], f"{place}.cells")
-            ),
+            cells=tuple(self.cell(entry, f"{place}.cells") for entry in self.items(fields["cells"], f"{place}.cells")),
         )
 
     def contrast(self, value: object, finding: str, position: int) -> Contrast:
-        name = (
-            value.get("id", f"contrasts[{position}]") if isinstance(value, dict) else f"contrasts[{position}]"
-        )
+        name = value.get("id", f"contrasts[{position}]") if isinstance(value, dict) else f"contrasts[{position}]"
         place = f"{finding}.{name}"
         fields = self.mapping(
             value,
@@ -281,6 +270,5 @@ def _pairs(cells: list[str], form: str) -> tuple[Component, ...]:
         case _:
             pairs = [(other, cells[0]) for other in cells[1:]]
     return tuple(
-        Component(str(label_difference(first, second)), ((first, 1.0), (second, -1.0)))
-        for first, second in pairs
+        Component(str(label_difference(first, second)), ((first, 1.0), (second, -1.0))) for first, second in pairs
     )

@@ -108,8 +108,7 @@ def collect(root: Path, cells: Iterable[str], seeds: Sequence[int], planned: Ite
     )
     odd = _odd_panels(run_table)
     gaps.extend(
-        Gap(cell, seed, f"was evaluated on another {panel!r} panel than most runs")
-        for cell, seed, panel in odd
+        Gap(cell, seed, f"was evaluated on another {panel!r} panel than most runs") for cell, seed, panel in odd
     )
     bad = {(cell, seed) for cell, seed, _ in odd}
     return Results(
@@ -137,9 +136,7 @@ def _read_evaluation(folder: Path, cell: str, seed: int) -> dict[str, Any]:
         panels = evaluation["panels"]
         found = (evaluation["cell"], evaluation["seed"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _UnusableError(
-            f"has an unreadable evaluation.json ({type(error).__name__}: {error})"
-        ) from error
+        raise _UnusableError(f"has an unreadable evaluation.json ({type(error).__name__}: {error})") from error
     if found != (cell, seed) or not isinstance(panels, dict):
         raise _UnusableError(f"has an evaluation.json of {found[0]} seed {found[1]}")
     return dict(evaluation)
@@ -190,7 +187,8 @@ def _compare(scores: list[dict[str, Any]], queries: pd.DataFrame) -> None:
             raise _UnusableError(f"has no queries for {place}")
         if abs(mean - row["success"]) > TOLERANCE:
             raise _UnusableError(
-                f"disagrees with itself: {place} success is {row['success']:.4f} in evaluation.json, {mean:.4f} in queries.jsonl"
+                f"disagrees with itself: {place} success is {row['success']:.4f} in evaluation.json, "
+                f"{mean:.4f} in queries.jsonl"
             )
 
 

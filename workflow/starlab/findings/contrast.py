@@ -181,6 +181,4 @@ def label_difference(first: str, second: str) -> PairLabel:
     a, b = factors_of(first), factors_of(second)
     varying = [factor for factor in a if a.get(factor) != b.get(factor) and factor in b] or ["scale"]
     common = b["reward"] if "scale" in varying else b["scale"]
-    return PairLabel(
-        " ".join(a[factor] for factor in varying), " ".join(b[factor] for factor in varying), common
-    )
+    return PairLabel(" ".join(a[factor] for factor in varying), " ".join(b[factor] for factor in varying), common)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -32,7 +33,7 @@ VERDICT_COLOURS = {
     Verdict.UNDECIDED: "#555555",
     Verdict.NOT_RUN: "#BBBBBB",
 }
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.hashsalt": "starlab",
     "svg.fonttype": "path",
     "font.family": "DejaVu Sans",
@@ -69,14 +70,10 @@ def draw(result: FindingResult, scores: dict[tuple[str, Metric], CellScore], pap
             left = figure.add_subplot(grid[row, 0])
             right = figure.add_subplot(grid[row, 1])
             name = PANEL_NAMES[metric.panel]
-            top = max(
-                _levels(left, spec, metric, {}, paper), _levels(right, spec, metric, scores, None), 10.0
-            )
+            top = max(_levels(left, spec, metric, {}, paper), _levels(right, spec, metric, scores, None), 10.0)
             for axes in (left, right):
                 axes.set_ylim(0, min(1.08 * top, 104.0))
-            left.set_title(
-                f"Paper, {'seven QA sets' if metric.panel == 'knowledge' else 'TravelPlanner test'}"
-            )
+            left.set_title(f"Paper, {'seven QA sets' if metric.panel == 'knowledge' else 'TravelPlanner test'}")
             right.set_title(f"Here, {name}, {metric.decoding}")
             left.set_ylabel(f"{KEY_NAMES.get(metric.key, metric.key)} (%)")
         _forest(figure.add_subplot(grid[:, 2]), result.contrasts, paper)
@@ -90,6 +87,8 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     svg, png = folder / f"{name}.svg", folder / f"{name}.png"
     with plt.rc_context(STYLE):
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # the places are settled; laying out again for each format takes seconds
         figure.savefig(svg, metadata={"Date": None, "Creator": "starlab"})
         figure.savefig(png, metadata={"Software": "starlab"})
     plt.close(figure)
@@ -132,10 +131,10 @@ def _levels(
             elif score is not None:
                 line.append((x, 100 * score.mean))
                 highest += _seeds(axes, x, score, colour)
-            elif paper is None and cell is not None:
+            elif cell is not None:
                 axes.annotate(
-                    "not run", (x, 0), xytext=(0, 4), textcoords="offset points",
-                    rotation=90, ha="center", va="bottom", fontsize=6, color="0.6",
+                    "not run" if paper is None else "no number", (x, 0), xytext=(0, 4), textcoords="offset points",
+                    rotation=90, ha="center", va="bottom", fontsize=7, color="0.5",
                 )  # fmt: skip
         if line:
             linestyle = "-" if spec.style == "lines" else "none"
@@ -183,7 +182,7 @@ def _legend(figure: Figure, spec: FigureSpec) -> None:
             handles.append(Line2D([], [], color=colour, marker=marker, linestyle="none", label=label))
     handles += [
         Line2D([], [], color="0.4", marker=".", markersize=4, linestyle="none", label="one seed"),
-        Line2D([], [], color="0.4", linewidth=1.4, label="interval"),
+        Line2D([], [], color="0.4", linewidth=1.4, label="95 % interval (equivalence: 90 %)"),
         Line2D([], [], color="black", marker="d", markerfacecolor="white", linestyle="none", label="paper"),
         Line2D([], [], color="0.4", linestyle=":", label="margin"),
     ]
@@ -199,7 +198,7 @@ def _forest(axes: Axes, contrasts: Sequence[ContrastResult], paper: Paper) -> No
     for result in contrasts:
         contrast = result.contrast
         parts = contrast.components
-        labels.append((y, f"{_wrap(contrast.title)}: {result.verdict}", contrast.primary))
+        labels.append((y, _wrap(f"{contrast.title}: {result.verdict}"), contrast.primary))
         top = y
         if len(parts) == 1:
             _contrast_line(axes, y, result, 0, paper)
@@ -208,11 +207,7 @@ def _forest(axes: Axes, contrasts: Sequence[ContrastResult], paper: Paper) -> No
                 y += 0.55
                 labels.append((y, part.label, False))
                 _contrast_line(axes, y, result, number, paper)
-        limits = (
-            (-contrast.margin, contrast.margin)
-            if contrast.kind is Kind.EQUIVALENCE
-            else (contrast.threshold,)
-        )
+        limits = (-contrast.margin, contrast.margin) if contrast.kind is Kind.EQUIVALENCE else (contrast.threshold,)
         for limit in limits:
             axes.plot([100 * limit] * 2, [top - 0.35, y + 0.35], ":", color="0.3", linewidth=1.3)
         y += 1.0
@@ -247,7 +242,7 @@ def _contrast_line(axes: Axes, y: float, result: ContrastResult, number: int, pa
         axes.plot([100 * value], [y], "d", color="black", markerfacecolor="white", markersize=5)
 
 
-def _wrap(text: str, width: int = 34) -> str:
+def _wrap(text: str, width: int = 36) -> str:
     lines = [""]
     for word in text.split():
         if len(lines[-1]) + len(word) + 1 > width:

@@ -7,13 +7,13 @@ import re
 from html import escape
 from pathlib import Path
 
-from starlab.findings import tables
+from starlab.findings import learning, tables
 from starlab.findings.build import Findings
 from starlab.findings.tables import Table
 from starlab.findings.verdicts import FindingResult
 
 CSS = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 1120px; margin: 2em auto; padding: 0 1em; color: #222 }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 1120px; margin: 2em auto; padding: 0 1em }
 table { border-collapse: collapse; width: 100%; font-size: 13px; margin: 1em 0 }
 th, td { border-bottom: 1px solid #ddd; padding: 4px 6px; text-align: left; vertical-align: top }
 th { color: #555; font-weight: 600 }
@@ -35,20 +35,17 @@ def as_html(findings: Findings, figures: Path) -> str:
         _table(tables.summary_table(findings)),
         f"<p>{escape(tables.READING)}</p>",
         *(_section(findings, result, figures) for result in findings.found),
+        "<h2>Learning beside sharpening</h2>",
+        f"<p>{escape(learning.READING)}</p>",
+        _table(learning.table(findings)),
         "<h2>Runs that are missing</h2>",
         _table(tables.missing_table(findings)) if findings.results.gaps else "<p>None.</p>",
         "<h2>Provenance</h2>",
         _table(tables.provenance_table(findings)),
     ]
-    head = (
-        "<meta charset=utf-8><meta name=viewport content='width=device-width'><title>Seven findings</title>"
-    )
+    head = "<meta charset=utf-8><meta name=viewport content='width=device-width'><title>Seven findings</title>"
     head += f"<style>{CSS}</style>"
-    return (
-        f"<!doctype html>\n<html lang=en><head>{head}</head>\n<body>\n"
-        + "\n".join(body)
-        + "\n</body></html>\n"
-    )
+    return f"<!doctype html>\n<html lang=en><head>{head}</head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
 
 
 def _section(findings: Findings, result: FindingResult, figures: Path) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from starlab.findings.collect import Results, Scores, Tables, strata_of
-from starlab.findings.contrast import Component, Metric
+from starlab.findings.contrast import REFERENCE, Component, Metric
 from starlab.findings.statistics import Array
 
 
@@ -23,12 +23,17 @@ class Paired:
     seeds: tuple[int, ...]
 
 
-def pair(tables: Tables, results: Results, component: Component, metric: Metric) -> Paired | str:
-    """The seeds and queries that all cells of the component have; or, in words, why there are none."""
+def pair(
+    tables: Tables, results: Results, component: Component, metric: Metric, baseline: Metric | None = None
+) -> Paired | str:
+    """The seeds and queries that all cells of the component have; or, in words, why there are none.
+
+    References (base, SFT) are scored by `baseline` where it is given, every other cell by `metric`.
+    """
     found = []
     absent = []
     for cell in component.cells:
-        scores = tables.scores(cell, metric)
+        scores = tables.scores(cell, baseline if baseline is not None and REFERENCE.fullmatch(cell) else metric)
         if scores is None:
             absent.append(f"{cell}: {results.why_not(cell)}")
         else:

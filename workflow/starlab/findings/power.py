@@ -32,9 +32,7 @@ class SeedPlan:
         return f"{count} ({self.note})" if self.note else count
 
 
-def seeds_needed(
-    contrast: Contrast, groups: Sequence[Sequence[Spread]], settings: Settings, family: int
-) -> SeedPlan:
+def seeds_needed(contrast: Contrast, groups: Sequence[Sequence[Spread]], settings: Settings, family: int) -> SeedPlan:
     """Seeds for a verdict, either way, on a contrast with these spreads (one list per group, one spread per
     component).
 
@@ -65,17 +63,10 @@ def _power_claim(
     """Chance that n seeds support the contrast, parts taken as independent."""
     if contrast.kind is Kind.EQUIVALENCE:
         spread = groups[0][0]
-        sides = [
-            _side(spread, contrast.margin + sign * spread.estimate, n, alpha, settings)
-            for sign in (1.0, -1.0)
-        ]
+        sides = [_side(spread, contrast.margin + sign * spread.estimate, n, alpha, settings) for sign in (1.0, -1.0)]
         return max(0.0, sum(sides) - 1.0)
     if contrast.within == "all":
-        parts = (
-            _side(s, s.estimate - contrast.threshold, n, alpha / 2, settings)
-            for group in groups
-            for s in group
-        )
+        parts = (_side(s, s.estimate - contrast.threshold, n, alpha / 2, settings) for group in groups for s in group)
         return math.prod(parts)
     return math.prod(
         max(_side(s, s.estimate - contrast.threshold, n, alpha / (2 * len(group)), settings) for s in group)
@@ -94,9 +85,7 @@ def _power_opposite(
     best = 0.0
     for group in groups:
         tail = alpha / (2 * len(groups) * (len(group) if contrast.within == "all" else 1))
-        best = max(
-            best, combine([_side(s, contrast.threshold - s.estimate, n, tail, settings) for s in group])
-        )
+        best = max(best, combine([_side(s, contrast.threshold - s.estimate, n, tail, settings) for s in group]))
     return best
 
 
@@ -108,7 +97,5 @@ def _side(spread: Spread, distance: float, n: int, tail: float, settings: Settin
     limit = spread.query_se_limit**2
     query_se = math.sqrt(limit + max(spread.query_se**2 - limit, 0.0) * spread.n_seeds / n)
     seed_se = seed_sd / math.sqrt(n)
-    half = math.hypot(
-        float(stdtrit(n - 1, 1 - tail)) * seed_se, float(stdtrit(spread.query_df, 1 - tail)) * query_se
-    )
+    half = math.hypot(float(stdtrit(n - 1, 1 - tail)) * seed_se, float(stdtrit(spread.query_df, 1 - tail)) * query_se)
     return float(ndtr((distance - half) / math.hypot(seed_se, query_se)))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from starlab.findings import tables
+from starlab.findings import learning, tables
 from starlab.findings.build import DECODED, Findings
 from starlab.findings.verdicts import ComponentResult, ContrastResult, FindingResult
 
@@ -20,6 +20,7 @@ def as_json(findings: Findings) -> dict[str, Any]:
         "scope": findings.scope,
         "verdicts": {result.finding.id: str(result.verdict) for result in findings.found},
         "findings": [_finding_json(findings, result) for result in findings.found],
+        "learning": [_gain_json(gain) for gain in learning.gains(findings)],
         "levels": [_score_json(findings, cell) for cell in results.expected],
         "runs": {
             "expected_cells": list(results.expected),
@@ -53,7 +54,8 @@ def _finding_json(findings: Findings, result: FindingResult) -> dict[str, Any]:
         "text": finding.text,
         "verdict": str(result.verdict),
         "reason": result.reason,
-        "seeds_needed": result.seeds_needed,
+        "seeds_needed": result.plan.seeds if result.plan is not None else None,
+        "seeds_note": result.plan.note if result.plan is not None else "",
         "figure": f"figures/{finding.id}.svg",
         "cells": list(finding.cells),
         "contrasts": [_contrast_json(findings, contrast) for contrast in result.contrasts],
@@ -119,6 +121,17 @@ def _score_json(findings: Findings, cell: str) -> dict[str, Any]:
     }
 
 
+def _gain_json(gain: learning.Gain) -> dict[str, Any]:
+    return {
+        "cell": gain.cell,
+        "sft": gain.sft,
+        "metric": str(gain.metric),
+        "sft_metric": str(gain.baseline),
+        "gain": _rounded(gain.estimate),
+        "interval": _pair(gain.interval),
+    }
+
+
 def _rounded(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else round(100 * value, 3) + 0.0
 
@@ -134,13 +147,14 @@ def as_markdown(findings: Findings) -> str:
         markdown_table(tables.summary_table(findings)),
         tables.READING,
     ]
+    seeds = ", ".join(str(seed) for seed in findings.results.seeds)
     for result in findings.found:
         finding = result.finding
         cells = ", ".join(f"`{cell}`" for cell in finding.cells)
         parts += [
             f"## {finding.id} {finding.title}: {result.verdict}",
             finding.text,
-            f"**{result.verdict}**: {tables.finding_summary(result)}. Seeds: {_seed_list(findings.results.seeds)}.",
+            f"**{result.verdict}**: {tables.finding_summary(result)}. Seeds: {seeds}.",
             f"![{finding.id}](figures/{finding.id}.png)",
             markdown_table(tables.contrast_table(findings, result)),
             markdown_table(tables.level_table(findings, finding.figure.cells)),
@@ -148,14 +162,13 @@ def as_markdown(findings: Findings) -> str:
         ]
         if command := tables.rerun_text(findings, result):
             parts.append(f"One run again: `{command}`")
+    parts += ["## Learning beside sharpening", learning.READING, markdown_table(learning.table(findings))]
     parts.append("## Runs that are missing")
     gaps = findings.results.gaps
     parts.append(markdown_table(tables.missing_table(findings)) if gaps else "None.")
     if findings.results.planned:
         parts.append(
-            "Planned, not implemented yet: "
-            + ", ".join(f"`{cell}`" for cell in findings.results.planned)
-            + "."
+            "Planned, not implemented yet: " + ", ".join(f"`{cell}`" for cell in findings.results.planned) + "."
         )
     parts += ["## Provenance", markdown_table(tables.provenance_table(findings))]
     return "\n\n".join(parts) + "\n"
@@ -169,7 +182,3 @@ def markdown_table(table: tables.Table) -> str:
 
 def _markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _seed_list(seeds: Sequence[int]) -> str:
-    return ", ".join(str(seed) for seed in seeds)

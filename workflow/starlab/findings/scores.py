@@ -24,9 +24,7 @@ class CellScore:
     by_seed: tuple[tuple[int, float], ...]
 
 
-def cell_score(
-    tables: Tables, results: Results, cell: str, metric: Metric, confidence: float
-) -> CellScore | None:
+def cell_score(tables: Tables, results: Results, cell: str, metric: Metric, confidence: float) -> CellScore | None:
     """The score of `cell`, with the interval that contrasts use; None when it was not run or has no such
     metric.
     """
@@ -34,9 +32,7 @@ def cell_score(
     if isinstance(paired, str):
         return None
     spread = statistics.spread(paired.values, paired.strata)
-    low, high = (
-        statistics.interval(spread, confidence) if spread.n_seeds > 1 else (spread.estimate, spread.estimate)
-    )
+    low, high = statistics.interval(spread, confidence) if spread.n_seeds > 1 else (spread.estimate, spread.estimate)
     return CellScore(
         cell=cell,
         metric=metric,

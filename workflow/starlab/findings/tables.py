@@ -47,8 +47,9 @@ def verdict_text(result: ContrastResult) -> str:
 
 
 def finding_summary(result: FindingResult) -> str:
-    if result.verdict is Verdict.UNDECIDED and result.seeds_needed is not None:
-        return f"{result.reason}; about {result.seeds_needed} seeds would decide"
+    """Why the finding has its verdict and, where that is undecided, the seeds that would change it."""
+    if result.verdict is Verdict.UNDECIDED and result.plan is not None:
+        return f"{result.reason}; seeds to decide: {result.plan}"
     return result.reason
 
 
@@ -109,9 +110,7 @@ def level_table(findings: Findings, cells: Iterable[str]) -> Table:
         scores = [findings.score(cell, metric) for metric in DECODED]
         paper = [findings.paper.score(cell, metric) for metric in (DECODED[0], DECODED[4])]
         note = "" if any(scores) else findings.results.why_not(cell)
-        rows.append(
-            [f"`{cell}`", *(percent(value) for value in paper), *(_score_text(s) for s in scores), note]
-        )
+        rows.append([f"`{cell}`", *(percent(value) for value in paper), *(_score_text(s) for s in scores), note])
     head = ["cell", "paper, travel", "paper, questions", "travel greedy", "travel sampled", "travel cool"]
     return [*head, "unseen greedy", "questions greedy", "questions sampled", ""], rows
 
@@ -127,10 +126,43 @@ def _score_text(score: CellScore | None) -> str:
     )
 
 
+def power_table(findings: Findings) -> Table:
+    """Seeds needed for every contrast that is undecided: what `starlab power` prints."""
+    rows = []
+    for finding in findings.found:
+        for result in finding.contrasts:
+            if result.plan is None or result.deciding is None or result.deciding.spread is None:
+                continue
+            spread = result.deciding.spread
+            rows.append(
+                [
+                    finding.finding.id,
+                    result.contrast.id,
+                    "primary" if result.contrast.primary else "secondary",
+                    claim_text(result),
+                    points(spread.estimate),
+                    percent(spread.seed_sd),
+                    percent(spread.query_se),
+                    str(spread.n_seeds),
+                    str(result.plan),
+                ]
+            )
+    head = ["", "contrast", "", "claim", "here", "sd between seeds", "se of queries", "seeds", "seeds to decide"]
+    return head, rows
+
+
+def plain(table: Table) -> str:
+    """A table for the terminal, columns padded with blanks."""
+    lines = [table[0], *table[1]]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(table[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
+
 def missing_table(findings: Findings) -> Table:
     rows = [
-        [f"`{g.cell}`", str(g.seed), g.reason, f"`{findings.rerun(g.cell, g.seed)}`"]
-        for g in findings.results.gaps
+        [f"`{g.cell}`", str(g.seed), g.reason, f"`{findings.rerun(g.cell, g.seed)}`"] for g in findings.results.gaps
     ]
     return ["cell", "seed", "run", "command"], rows
 
@@ -151,20 +183,19 @@ def provenance_table(findings: Findings) -> Table:
 
 
 READING = (
-    "Percentage points throughout. An interval adds the noise between seeds (Student's t over the per-seed paired "
-    "differences) and between queries in quadrature. Greedy decides; sampled (T = 0.7) and the unseen database stand "
-    "beside it, unadjusted. p is corrected by Holm for primary contrasts. The paper ran each cell once, on 1,000 test "
-    "queries. Score tables: mean over seeds (lowest to highest seed); cool is the SFT model decoded at a lower "
-    "temperature, so that an RL gain that only sharpens the SFT model can be told from learning."
+    "Percentage points throughout. An interval adds, in quadrature, the noise between seeds (Student's t "
+    "over the per-seed paired differences) and that between queries. Greedy decides; sampled (T = 0.7) "
+    "and the unseen database stand beside it, unadjusted. p is corrected by Holm for primary contrasts. "
+    "The paper ran each cell once, on 1,000 test queries. Score tables: mean over seeds (lowest to "
+    "highest seed); cool is the SFT model decoded at a lower temperature, so that an RL gain that only "
+    "sharpens the SFT model can be told from learning."
 )
 
 
 def rerun_text(findings: Findings, result: FindingResult) -> str:
     """The command for one run of the finding; the others differ in the cell's name and the seed only."""
     trained = [
-        cell
-        for cell in result.finding.cells
-        if cell in findings.results.expected and not REFERENCE.fullmatch(cell)
+        cell for cell in result.finding.cells if cell in findings.results.expected and not REFERENCE.fullmatch(cell)
     ]
     if not trained or not findings.results.seeds:
         return ""

@@ -110,13 +110,12 @@ class FindingResult:
         return tuple(result for result in self.contrasts if result.contrast.primary)
 
     @property
-    def seeds_needed(self) -> int | None:
-        """Seeds at which every undecided primary contrast is expected to be decided; None when no number is
-        known.
+    def plan(self) -> SeedPlan | None:
+        """What would decide every undecided primary contrast: the largest of their plans; None when none is
+        undecided.
         """
-        plans = [result.plan for result in self.primaries if result.verdict is Verdict.UNDECIDED]
-        numbers = [plan.seeds for plan in plans if plan is not None and plan.seeds is not None]
-        return max(numbers) if numbers and len(numbers) == len(plans) else None
+        plans = [result.plan for result in self.primaries if result.plan is not None]
+        return max(plans, key=lambda plan: plan.seeds or math.inf, default=None)
 
 
 @dataclass(frozen=True)
@@ -147,26 +146,18 @@ class Judge:
 
     def contrast(self, contrast: Contrast, metric: Metric) -> ContrastResult:
         """One contrast on one metric, without correction."""
-        groups = tuple(
-            tuple(self.component(contrast, part, metric) for part in group) for group in contrast.groups
-        )
+        groups = tuple(tuple(self.component(contrast, part, metric) for part in group) for group in contrast.groups)
         parts = [part for group in groups for part in group]
-        missing = dict.fromkeys(
-            reason for part in parts if part.missing for reason in part.missing.split("; ")
-        )
+        missing = dict.fromkeys(reason for part in parts if part.missing for reason in part.missing.split("; "))
         if missing:
-            return ContrastResult(
-                contrast, metric, groups, None, 1.0, 1.0, 1.0, Verdict.NOT_RUN, "; ".join(missing)
-            )
+            return ContrastResult(contrast, metric, groups, None, 1.0, 1.0, 1.0, Verdict.NOT_RUN, "; ".join(missing))
         judged = [_group(group, contrast) for group in groups]
         p_claim = max(claim for _, claim, _ in judged)
         p_opposite = min(1.0, len(judged) * min(opposite for _, _, opposite in judged))
         deciding = max((part for part, _, _ in judged), key=_doubt)
         lone = min(len(part.seeds) for part in parts) < 2
         reason = "one seed: the noise between seeds is unknown" if lone else ""
-        result = ContrastResult(
-            contrast, metric, groups, deciding, p_claim, p_opposite, 1.0, Verdict.UNDECIDED, reason
-        )
+        result = ContrastResult(contrast, metric, groups, deciding, p_claim, p_opposite, 1.0, Verdict.UNDECIDED, reason)
         return self.settled(result, result.p, family=1)
 
     def settled(self, result: ContrastResult, p_adjusted: float, family: int) -> ContrastResult:
@@ -229,10 +220,7 @@ def _doubt(part: ComponentResult) -> tuple[float, float]:
 
 def finding_verdict(primaries: Sequence[ContrastResult]) -> tuple[Verdict, str]:
     """The verdict that the primary contrasts give together, and why, in words."""
-    names = {
-        verdict: [result.contrast.id for result in primaries if result.verdict is verdict]
-        for verdict in Verdict
-    }
+    names = {verdict: [result.contrast.id for result in primaries if result.verdict is verdict] for verdict in Verdict}
     if len(names[Verdict.NOT_RUN]) == len(primaries):
         return Verdict.NOT_RUN, "no primary contrast could be computed"
     if contradicted := names[Verdict.CONTRADICTED]:

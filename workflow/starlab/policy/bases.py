@@ -15,11 +15,16 @@ WEIGHTS = {
 }  # fmt: skip
 """Share of every skill in the pretraining mixture, up to a factor."""
 
+
+def _architecture(hidden: int, layers: int) -> Architecture:
+    return Architecture(hidden, layers, heads=4, kv_heads=2, head_dim=32, intermediate=3 * hidden)
+
+
 RECIPES = {
-    "s": PretrainingSpec(Architecture(hidden=48, layers=3, heads=4, kv_heads=2, head_dim=32, intermediate=144), WEIGHTS, steps=5000),
-    "m": PretrainingSpec(Architecture(hidden=64, layers=4, heads=4, kv_heads=2, head_dim=32, intermediate=192), WEIGHTS, steps=5000),
-    "l": PretrainingSpec(Architecture(hidden=96, layers=4, heads=4, kv_heads=2, head_dim=32, intermediate=288), WEIGHTS, steps=5000),
-}  # fmt: skip
+    "s": PretrainingSpec(_architecture(hidden=48, layers=3), WEIGHTS, steps=5000),
+    "m": PretrainingSpec(_architecture(hidden=64, layers=4), WEIGHTS, steps=5000),
+    "l": PretrainingSpec(_architecture(hidden=96, layers=4), WEIGHTS, steps=5000),
+}
 """How every base model of the tiny ladder was made."""
 
 
@@ -28,5 +33,7 @@ def build(scale: str, out: Path, threads: int = 1) -> None:
     from .tokenizer import build_tokenizer
 
     if scale not in RECIPES:
-        raise StarlabError(f"policy.ladder: there is no recipe for the base model of {scale!r}; {nearest(scale, RECIPES)}")
+        raise StarlabError(
+            f"policy.ladder: there is no recipe for the base model of {scale!r}; {nearest(scale, RECIPES)}"
+        )
     pretrain(RECIPES[scale], out, build_tokenizer(), threads)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, Qwen2ForCausalLM
 
+ROPE_THETA = 1e6
+"""As in Qwen2.5: most of a head's width turns slowly, which leaves it free to compare names over a whole episode."""
+
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
@@ -27,7 +30,7 @@ class Architecture:
 
 
 def build_model(architecture: Architecture, tokenizer: PreTrainedTokenizerBase, seed: int) -> Qwen2ForCausalLM:
-    """A freshly initialised model that depends on its arguments only: normal weights of std 0.02, heads that look back."""
+    """A freshly initialised model that depends on its arguments only: weights of std 0.02, heads that look back."""
     import torch
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
@@ -37,10 +40,10 @@ def build_model(architecture: Architecture, tokenizer: PreTrainedTokenizerBase, 
         num_hidden_layers=architecture.layers,
         num_attention_heads=architecture.heads,
         num_key_value_heads=architecture.kv_heads,
-        head_dim=architecture.head_dim,
+        head_dim=architecture.head_dim,  # type: ignore[call-arg]  # Qwen2 reads it, its config class does not name it
         intermediate_size=architecture.intermediate,
         max_position_embeddings=4096,
-        rope_parameters={"rope_type": "default", "rope_theta": 1e6},
+        rope_parameters={"rope_type": "default", "rope_theta": ROPE_THETA},
         tie_word_embeddings=True,
         initializer_range=0.02,
         bos_token_id=None,
@@ -49,31 +52,30 @@ def build_model(architecture: Architecture, tokenizer: PreTrainedTokenizerBase, 
     )
     torch.manual_seed(seed)
     model = Qwen2ForCausalLM(config)
-    _look_back(model)
+    _look_back(model, architecture)
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     model.generation_config.pad_token_id = tokenizer.pad_token_id
     return model
 
 
-def _look_back(model: Qwen2ForCausalLM) -> None:
-    """Start head h of the first layer as one that attends h + 1 tokens back, through Qwen2's biases on queries and keys.
+def _look_back(model: Qwen2ForCausalLM, architecture: Architecture) -> None:
+    """Start head h of the first layer as one that attends h + 1 tokens back, through the biases on queries and keys.
 
-    A rotated query bias meets the constant key bias with the score sum_f cos((distance - h - 1) * frequency_f), whose peak
-    is where we want it. Copying needs such heads, and finding them is the slow part of learning to copy: with this
-    start it comes in half the steps (docs/tuning.md). What the heads carry is learned as usual.
+    A rotated query bias meets the constant key bias with the score sum_f cos((distance - h - 1) * frequency_f),
+    whose peak is where we want it. Copying needs such heads, and finding them is the slow part of learning to copy:
+    with this start it comes in half the steps (docs/tuning.md). What the heads carry is learned as usual.
     """
     import torch
 
-    config = model.config
-    width = config.head_dim
-    frequencies = config.rope_parameters["rope_theta"] ** (-torch.arange(0, width, 2) / width)
+    width = architecture.head_dim
+    frequencies = ROPE_THETA ** (-torch.arange(0, width, 2) / width)
     strength = 16.0 / width**0.5  # a score of about 1 less for every token off
     attention = model.model.layers[0].self_attn
     with torch.no_grad():
-        for head in range(config.num_key_value_heads):
+        for head in range(architecture.kv_heads):
             bias = torch.cat([torch.ones(width // 2), torch.zeros(width // 2)])
             attention.k_proj.bias[head * width : (head + 1) * width] = bias * strength
-        for head in range(config.num_attention_heads):
+        for head in range(architecture.heads):
             angle = -(head + 1) * frequencies
             bias = torch.cat([torch.cos(angle), torch.sin(angle)])
             attention.q_proj.bias[head * width : (head + 1) * width] = bias * strength

@@ -28,7 +28,8 @@ def orthogonalise(matrices: torch.Tensor) -> torch.Tensor:
     for _ in range(_ITERATIONS):
         gram = x @ x.mT
         x = a * x + (b * gram + c * gram @ gram) @ x
-    return x.mT if tall else x
+    result: torch.Tensor = x.mT if tall else x
+    return result
 
 
 class Muon(torch.optim.Optimizer):
@@ -45,7 +46,7 @@ class Muon(torch.optim.Optimizer):
                 if matrix.grad is not None:
                     shapes[matrix.shape].append(matrix)
             for (rows, columns), matrices in shapes.items():
-                gradients = torch.stack([matrix.grad for matrix in matrices])
+                gradients = torch.stack([matrix.grad for matrix in matrices if matrix.grad is not None])
                 buffers = [self.state[m].setdefault("momentum", torch.zeros_like(m)) for m in matrices]
                 for buffer, gradient in zip(buffers, gradients, strict=True):
                     buffer.lerp_(gradient, 1 - group["momentum"])

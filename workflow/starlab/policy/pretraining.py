@@ -7,8 +7,8 @@ works, then all skills at once, on worlds drawn afresh for every dialogue.
 
 from __future__ import annotations
 
+import hashlib
 import json
-import random
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -93,7 +93,9 @@ def _tensors(group: list[Encoded], pad: int) -> tuple[torch.Tensor, torch.Tensor
     return ids, labels
 
 
-def loss_and_hits(model: Qwen2ForCausalLM, ids: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def loss_and_hits(
+    model: Qwen2ForCausalLM, ids: torch.Tensor, labels: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Mean cross-entropy over the spoken tokens, and which of them are the most likely token, (batch, length - 1)."""
     import torch
 
@@ -108,7 +110,7 @@ def loss_and_hits(model: Qwen2ForCausalLM, ids: torch.Tensor, labels: torch.Tens
 
 
 def measure(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerBase, seed: int, count: int) -> dict[str, float]:
-    """Share of fresh dialogues of every skill in which each spoken token is the model's first choice (greedy, exact)."""
+    """Share of fresh dialogues of every skill in which each spoken token is the model's first choice."""
     import torch
 
     mastery = {}
@@ -161,7 +163,10 @@ def pretrain(
                 row = {"step": step, "loss": total / every, "cpu_seconds": time.process_time() - started}
                 total = 0.0
                 model.eval()
-                row |= {f"skill/{name}": value for name, value in measure(model, tokenizer, spec.seed + 1, dialogues).items()}
+                row |= {
+                    f"skill/{name}": value
+                    for name, value in measure(model, tokenizer, spec.seed + 1, dialogues).items()
+                }
                 model.train()
                 curve.write(json.dumps({k: round(v, 4) for k, v in row.items()}) + "\n")
                 curve.flush()
@@ -170,6 +175,13 @@ def pretrain(
     model.eval()
     model.save_pretrained(out)
     tokenizer.save_pretrained(out)
-    card = {"spec": asdict(spec), "parameters": sum(p.numel() for p in model.parameters()), "cpu_seconds": round(time.process_time() - started, 1),
-            "skills": {name: round(value, 3) for name, value in measure(model, tokenizer, spec.seed + 2, 3 * dialogues).items()}}  # fmt: skip
+    card = {
+        "spec": asdict(spec),
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "cpu_seconds": round(time.process_time() - started, 1),
+        "sha256": hashlib.sha256((out / "model.safetensors").read_bytes()).hexdigest(),
+        "skills": {
+            name: round(value, 3) for name, value in measure(model, tokenizer, spec.seed + 2, 3 * dialogues).items()
+        },
+    }
     (out / "card.json").write_text(json.dumps(card, indent=2) + "\n")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -68,8 +68,10 @@ def pick_hotel(hotels: Sequence[Hotel], constraint: LocalConstraint) -> Hotel | 
 def pick_restaurants(
     restaurants: Sequence[Restaurant], cuisines: Sequence[str], meals: int
 ) -> tuple[Restaurant, ...] | None:
-    """`meals` different restaurants in listing order that cover the cuisines: the first row with a cuisine not yet
-    covered, for each cuisine in the order asked, then the first rows that are left. None when they cannot be covered."""
+    """`meals` different restaurants in listing order that cover the cuisines, or None when they cannot be covered.
+
+    For each cuisine in the order asked the first row that has it, if none is chosen yet; then the first rows left.
+    """
     listing = sorted(restaurants, key=lambda row: row.average_cost)
     chosen: list[Restaurant] = []
     for cuisine in cuisines:
@@ -223,12 +225,8 @@ def rows_dialogue(rng: random.Random, kinds: Sequence[Stay]) -> list[Message]:
     while not (asks := _more_wishes(city := _city(rng, ""), stay.draw(rng), stay.hotel, meals, 6)):
         pass
     listing = rendering.hotels(city.hotels) if stay.hotel else rendering.restaurants(city.restaurants)
-    dialogue = Dialogue(rng, "travel", f"{RECALL}{listing}\n{'' if stay.hotel else MEALS[meals]}{_wish(asks[0][0])}")
-    for index, (constraint, labels) in enumerate(asks):
-        if index:
-            dialogue.user(_wish(constraint))
-        dialogue.assistant(_names(*labels))
-    return dialogue.messages
+    count = "" if stay.hotel else MEALS[meals]
+    return _ask_listing(rng, listing, [(count + _wish(constraint), _names(*labels)) for constraint, labels in asks])
 
 
 def _move(rng: random.Random, dialogue: Dialogue, query: Query, home: bool) -> dict[str, object]:
@@ -238,7 +236,11 @@ def _move(rng: random.Random, dialogue: Dialogue, query: Query, home: bool) -> d
     date = query.date[-1] if home else query.date[0]
     day: dict[str, object] = {"day": 3 if home else 1, "current_city": f"from {origin} to {destination}"}
     wish = query.local_constraint.transportation
-    rows = () if wish is None and rng.random() < 0.2 else miniature.sample_flights(rng, origin, destination, date, rng.choice((2, 3)))
+    rows = (
+        ()
+        if wish is None and rng.random() < 0.2
+        else miniature.sample_flights(rng, origin, destination, date, rng.choice((2, 3)))
+    )
     if wish != "no flight":
         text = rendering.flights(rows) or rendering.NO_RESULT
         dialogue.call("SearchFlight", text, departure=origin, destination=destination, date=date)
@@ -280,12 +282,25 @@ def cities_dialogue(rng: random.Random) -> list[Message]:
     cities = rng.sample(names.CITIES, 4)
     dialogue = Dialogue(rng, "travel", phrasing.phrase(query, rng).text + ONLY + OUTBOUND + PLEASE)
     dialogue.call("SearchCity", rendering.cities(cities), state=query.dest)
-    dialogue.answer([{"day": 2, "current_city": cities[0]}, {"day": 3, "current_city": f"from {cities[0]} to {cities[1]}"}])
+    dialogue.answer(
+        [
+            {"day": 2, "current_city": cities[0]},
+            {"day": 3, "current_city": f"from {cities[0]} to {cities[1]}"},
+        ]
+    )
     return dialogue.messages
 
 
 _POOLS = (names.CITIES, names.HOTELS, names.RESTAURANTS, names.ATTRACTIONS, names.FLIGHTS, NAMES)
-_KEYS = (*rendering.RULE_WORDS.values(), *rendering.ROOM_WORDS.values(), *(f"{cuisine}, " for cuisine in names.CUISINES))
+_REQUESTS = {
+    **{words: rendering.RULE_REQUESTS[rule] for rule, words in rendering.RULE_WORDS.items()},
+    "entire room, ": "an entire room, ",
+    "private room, ": "a private room, ",
+    "shared room, ": "a shared room, ",
+    **{rendering.cuisine_words([name]): rendering.cuisine_requests([name]) for name in names.CUISINES},
+}
+"""How a query asks for an attribute of a row."""
+_KEYS = tuple(_REQUESTS)
 
 
 def repeat_dialogue(rng: random.Random) -> list[Message]:
@@ -296,15 +311,31 @@ def repeat_dialogue(rng: random.Random) -> list[Message]:
     return dialogue.messages
 
 
-def _ask_rows(rng: random.Random, rows: dict[str, tuple[str, ...]], asks: Sequence[tuple[str, ...]]) -> list[Message]:
-    """Rows of attributes and a name; for one wish after another, the first name whose attributes include it."""
-    text = RECALL + "".join(f"\n{''.join(keys)}{name}" for name, keys in rows.items())
-    dialogue = Dialogue(rng, "travel", f"{text}\n{NOW}{''.join(asks[0])}{PLEASE}")
-    for index, wish in enumerate(asks):
-        if index:
-            dialogue.user(NOW + "".join(wish) + PLEASE)
-        dialogue.assistant(next(name for name, keys in rows.items() if set(wish) <= set(keys)))
+def _ask_listing(rng: random.Random, listing: str, wishes: Sequence[tuple[str, str]]) -> list[Message]:
+    """A bare listing, a wish above or below it, its answer, and more (wish, answer) after that."""
+    (wish, answer), *others = wishes
+    text = f"{wish}{listing}" if rng.random() < 0.5 else f"{RECALL}{listing}\n{wish}"
+    dialogue = Dialogue(rng, "travel", text)
+    dialogue.assistant(answer)
+    for wish, answer in others:
+        dialogue.user(wish)
+        dialogue.assistant(answer)
     return dialogue.messages
+
+
+def _ask_rows(
+    rng: random.Random, rows: Mapping[str, tuple[str, ...]], asks: Sequence[tuple[str, ...]]
+) -> list[Message]:
+    """Rows of attributes and a name; for one wish after another, the first name whose attributes include it."""
+    listing = "".join(f"\n{''.join(keys)}{name}" for name, keys in rows.items())
+    wishes = [
+        (
+            NOW + "".join(_REQUESTS.get(key, key) for key in ask) + PLEASE,
+            next(name for name, keys in rows.items() if set(ask) <= set(keys)),
+        )
+        for ask in asks
+    ]
+    return _ask_listing(rng, listing, wishes)
 
 
 def recall_dialogue(rng: random.Random) -> list[Message]:

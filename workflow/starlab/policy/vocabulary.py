@@ -1,7 +1,7 @@
 """The pieces of the tiny tokenizer: one token for every name, attribute and stretch of scaffolding.
 
-A tool call costs 4-8 tokens and a three-day plan about 50, which is what lets a policy of a few hundred thousand weights
-act over several turns. Text outside the pieces falls back to single characters.
+A tool call costs 4-8 tokens and a three-day plan about 50, which is what lets a policy of a few hundred thousand
+weights act over several turns. Text outside the pieces falls back to single characters.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from .. import protocol
 from ..knowledge import names as knowledge_names
 from ..knowledge import questions, search
 from ..synthesis import phrasing
-from . import skills
 from ..travel import faults, miniature, names, rendering, tools
+from . import skills
 
-CHARACTERS = tuple(chr(code) for code in range(32, 127)) + ("\n",)
+CHARACTERS = (*(chr(code) for code in range(32, 127)), "\n")
 PAD = "<|pad|>"
 UNKNOWN = "<|unk|>"
 MAX_DAYS = 7
@@ -67,7 +67,12 @@ def _plan() -> list[str]:
 
 
 def _rows() -> list[str]:
-    costs = {cost for leg in (miniature.road("", "", km) for km in miniature.DISTANCES_KM) for cost in (leg.driving_cost, leg.taxi_cost) if cost is not None}
+    costs = {
+        cost
+        for leg in (miniature.road("", "", km) for km in miniature.DISTANCES_KM)
+        for cost in (leg.driving_cost, leg.taxi_cost)
+        if cost is not None
+    }
     prices = {*miniature.FLIGHT_PRICES, *miniature.HOTEL_PRICES, *miniature.MEAL_PRICES, *costs}
     return [
         *(f"\n${price}, " for price in sorted(prices)),
@@ -75,9 +80,14 @@ def _rows() -> list[str]:
         *(f"{nights}+ nights, " for nights in (2, 3)),
         *rendering.RULE_WORDS.values(),
         *rendering.ROOM_WORDS.values(),
-        "or ",
-        *rendering.TRANSPORTATION_WORDS.values(),
-        *(rendering.cuisine_words([cuisine]) for cuisine in names.CUISINES),
+        *rendering.RULE_REQUESTS.values(),
+        *rendering.ROOM_REQUESTS.values(),
+        *rendering.TRANSPORTATION_REQUESTS.values(),
+        *(
+            words([cuisine])
+            for words in (rendering.cuisine_words, rendering.cuisine_requests)
+            for cuisine in names.CUISINES
+        ),
         "self-driving",
         "taxi",
         rendering.NO_RESULT,
@@ -93,11 +103,30 @@ def _errors() -> list[str]:
 
 
 def _names() -> list[str]:
-    pools = (names.STATES, names.CITIES, names.HOTELS, names.RESTAURANTS, names.ATTRACTIONS, names.FLIGHTS, names.DATES)
+    pools = (
+        names.STATES,
+        names.CITIES,
+        names.HOTELS,
+        names.RESTAURANTS,
+        names.ATTRACTIONS,
+        names.FLIGHTS,
+        names.DATES,
+    )
     return [*chain.from_iterable(pools), *knowledge_names.NAMES, *knowledge_names.RELATION_PIECES]
 
 
 def pieces() -> list[str]:
     """Every piece of more than one character, without repeats, in a stable order."""
-    groups = (_chat(), _calls(), _plan(), _rows(), _errors(), _names(), phrasing.PHRASES, questions.PHRASES, search.PIECES, skills.PHRASES)
+    groups = (
+        _chat(),
+        _calls(),
+        _plan(),
+        _rows(),
+        _errors(),
+        _names(),
+        phrasing.PHRASES,
+        questions.PHRASES,
+        search.PIECES,
+        skills.PHRASES,
+    )
     return [piece for piece in dict.fromkeys(chain.from_iterable(groups)) if len(piece) > 1]

@@ -5,7 +5,18 @@ Names are invented: no real city, hotel or restaurant is meant.
 
 from __future__ import annotations
 
-STATES = ("Arvada", "Belmora", "Cortania", "Delmark", "Estavia", "Fernland", "Galdora", "Hollis", "Ivoria", "Junara")
+STATES = (
+    "Arvada",
+    "Belmora",
+    "Cortania",
+    "Delmark",
+    "Estavia",
+    "Fernland",
+    "Galdora",
+    "Hollis",
+    "Ivoria",
+    "Junara",
+)
 
 _CITY_STEMS = ("Ald", "Bram", "Cres", "Dun", "Elm", "Fair", "Glen", "Hart", "Iron", "Kings", "Lark", "Mill")
 _CITY_ENDINGS = ("ford", "ton", "bury", "wick", "haven")

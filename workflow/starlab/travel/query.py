@@ -36,7 +36,7 @@ class LocalConstraint:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One request. `date` holds every day of the trip (YYYY-MM-DD); `dest` is a city for 3 days and a state for 5 and 7."""
+    """One request. `date` holds every day of the trip (YYYY-MM-DD); `dest` is a city for 3 days, else a state."""
 
     id: str
     org: str
@@ -102,5 +102,7 @@ def load_queries(path: Path) -> list[Query]:
         except json.JSONDecodeError as error:
             raise StarlabError(f"{path}:{number}: not JSON ({error.msg}); delete the file to make it again") from error
         except (KeyError, TypeError, ValueError) as error:
-            raise StarlabError(f"{path}:{number}: bad or missing field {error}; delete the file to make it again") from error
+            raise StarlabError(
+                f"{path}:{number}: bad or missing field {error}; delete the file to make it again"
+            ) from error
     return queries

@@ -1,9 +1,9 @@
-"""The compact rendering of tool results: the miniature world's wording.
+"""The compact rendering: the miniature world's wording of tool results and of wishes.
 
-A row lists its attributes first and its name last, so that matching an attribute and copying the name are neighbouring
-steps; rows come cheapest first. The wording of an attribute is the same in a query and in a row ("entire room, "), ends
-with its separator, and is one token of the tiny tokenizer: matching is copying. Rows say what a hotel allows, not what
-it forbids.
+A row lists its attributes first and its name last, so that weighing an attribute and copying the name are
+neighbouring steps; rows come cheapest first. Every attribute is one token of the tiny tokenizer and ends with its
+separator. Rows say what a hotel allows, not what it forbids. A query asks in words of its own ("with pets, " for rows
+with "pets ok, "): what is wanted can be told from what is on offer by the token alone (docs/tuning.md).
 """
 
 from __future__ import annotations
@@ -27,17 +27,24 @@ ROOM_WORDS = {
     "Private room": "private room, ",
     "Shared room": "shared room, ",
 }
-ROOM_REQUESTS = {
-    "entire room": "entire room, ",
-    "private room": "private room, ",
-    "shared room": "shared room, ",
-    "not shared room": "private room, or entire room, ",
+RULE_REQUESTS = {
+    "smoking": "with smoking, ",
+    "parties": "with parties, ",
+    "children under 10": "with children under 10, ",
+    "pets": "with pets, ",
+    "visitors": "with visitors, ",
 }
-TRANSPORTATION_WORDS = {"no flight": "no flight, ", "no self-driving": "no self-driving, "}
+ROOM_REQUESTS = {
+    "entire room": "an entire room, ",
+    "private room": "a private room, ",
+    "shared room": "a shared room, ",
+    "not shared room": "no shared room, ",
+}
+TRANSPORTATION_REQUESTS = {"no flight": "no flight, ", "no self-driving": "no self-driving, "}
 
 
 def allowed_rules(house_rules: str) -> tuple[str, ...]:
-    """The house rules' subjects that a hotel allows: those that its text does not forbid with "No ...". """
+    """The house rules' subjects that a hotel allows: those that its text does not forbid with "No ..."."""
     return tuple(rule for rule in HOUSE_RULES if f"No {rule}" not in house_rules)
 
 
@@ -45,17 +52,21 @@ def cuisine_words(cuisines: Iterable[str]) -> str:
     return "".join(f"{cuisine}, " for cuisine in cuisines)
 
 
+def cuisine_requests(cuisines: Iterable[str]) -> str:
+    return "".join(f"{cuisine} food, " for cuisine in cuisines)
+
+
 def constraint_words(constraint: LocalConstraint) -> str:
-    """The attributes a query asks for, in the words that tool results use; empty when nothing is asked."""
+    """What a query asks for; empty when nothing is asked."""
     words = []
     if constraint.transportation:
-        words.append(TRANSPORTATION_WORDS[constraint.transportation])
+        words.append(TRANSPORTATION_REQUESTS[constraint.transportation])
     if constraint.house_rule:
-        words.append(RULE_WORDS[constraint.house_rule])
+        words.append(RULE_REQUESTS[constraint.house_rule])
     if constraint.room_type:
         words.append(ROOM_REQUESTS[constraint.room_type])
     if constraint.cuisine:
-        words.append(cuisine_words(constraint.cuisine))
+        words.append(cuisine_requests(constraint.cuisine))
     return "".join(words)
 
 

@@ -69,7 +69,7 @@ def invalid_parameters(names: tuple[str, ...]) -> str:
 
 
 def call(database: Database, request: ToolCall) -> str:
-    """What the agent sees. Unknown tools, missing or unusable arguments and empty results are texts, never exceptions."""
+    """What the agent sees. Unknown tools, missing or unusable arguments and empty results are texts."""
     if request.name not in _TOOLS:
         return not_found(request.name)
     parameters = PARAMETERS[request.name]
