@@ -54,10 +54,14 @@ def synthesis_spec(wildcards):
     return EXPERIMENT.data.model_dump(exclude={"panels"}) | own
 
 
+def query_database(wildcards):
+    """The database that a set asks about."""
+    return f"{RESULTS}/data/{'unseen' if wildcards.set == 'unseen' else 'training'}"
+
+
 rule queries:
     input:
-        training=rules.databases.output.training,
-        unseen=rules.databases.output.unseen,
+        database=query_database,
     output:
         queries=f"{RESULTS}/data/queries/{{set}}.jsonl",
         card=f"{RESULTS}/data/queries/{{set}}.card.json",

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from starlab import matrix
 from starlab.errors import StarlabError
+from starlab.experiment import load
 from starlab.findings.claims import CLAIMS, load_claims
 from starlab.findings.contrast import CELL, Contrast, Kind, label_difference
 from starlab.findings.paper import load_paper
@@ -103,6 +105,14 @@ def test_a_mistake_is_reported_with_claim_field_and_nearest_name(
 ) -> None:
     with pytest.raises(StarlabError, match=message):
         load_claims(edited(tmp_path, edit))
+
+
+def test_every_claim_is_about_cells_of_the_default_matrix() -> None:
+    """All but the 20 % tool failures, which go beyond the paper and are said to be not run."""
+    matrix_cells = {cell.name for cell in matrix.expand(load(Path(__file__).parents[2] / "config.yaml"))}
+    named = {cell for cell in load_claims().cells if CELL.fullmatch(cell)}
+    assert {cell for cell in named - matrix_cells if not cell.endswith("noise20")} == set()
+    assert matrix_cells <= named
 
 
 def test_cells_outside_a_known_matrix_are_refused() -> None:

@@ -27,10 +27,10 @@ def test_a_text_names_all_elements_of_its_query(queries):
                 assert f"{query.visiting_city_number} cities" in text
 
 
-def test_constraints_are_worded_as_tool_results_word_them(queries):
+def test_constraints_are_worded_as_the_rendering_words_requests(queries):
     for query in queries:
         asked = query.local_constraint
-        wanted = [f"{cuisine}, " for cuisine in asked.cuisine or ()]
+        wanted = [f"{cuisine} food, " for cuisine in asked.cuisine or ()]
         wanted += [rendering.RULE_REQUESTS[asked.house_rule]] if asked.house_rule else []
         wanted += [rendering.ROOM_REQUESTS[asked.room_type]] if asked.room_type else []
         wanted += [rendering.TRANSPORTATION_REQUESTS[asked.transportation]] if asked.transportation else []
@@ -39,9 +39,10 @@ def test_constraints_are_worded_as_tool_results_word_them(queries):
 
 
 def test_a_text_is_made_of_known_pieces_only(queries):
-    words = {*PHRASES, *names.CITIES, *names.STATES, *names.DATES, "or "}
-    words |= {*rendering.RULE_WORDS.values(), *rendering.ROOM_WORDS.values()}
-    words |= {*rendering.TRANSPORTATION_WORDS.values(), *(f"{cuisine}, " for cuisine in names.CUISINES)}
+    words = {*PHRASES, *names.CITIES, *names.STATES, *names.DATES}
+    words |= {*rendering.RULE_REQUESTS.values(), *rendering.ROOM_REQUESTS.values()}
+    words |= set(rendering.TRANSPORTATION_REQUESTS.values())
+    words |= {rendering.cuisine_requests([cuisine]) for cuisine in names.CUISINES}
     known = re.compile("|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)))
     for query in queries:
         if query.budget < 10_000:

@@ -66,7 +66,7 @@ def test_trajectories_and_their_card_are_written(made, spec, tmp_path):
     assert card["yield"]["all"] == sum(card["succeeded"].values()) / 100
     assert card["with_a_failed_call"] == sum(row["failed_calls"] > 0 for row in rows) > 0
     assert all(row["score"]["success"] == 1.0 for row in rows)
-    assert all(row["messages"][-1]["content"].startswith("<answer>") for row in rows)
+    assert all(row["messages"][-1]["content"].endswith("</answer>") for row in rows)
 
 
 def test_a_teacher_that_never_succeeds_is_reported(made, spec, tmp_path):

@@ -5,6 +5,7 @@ from starlab.protocol import TurnKind, parse_turn
 from starlab.synthesis.rejection import TeachingSpec, teach, well_formed
 from starlab.synthesis.teacher import MAX_ATTEMPTS, Teacher
 from starlab.tasks import Status
+from starlab.travel import rendering
 from starlab.travel.faults import Faults
 from starlab.travel.plan import Drive, render
 from starlab.travel.task import TravelTask
@@ -92,9 +93,27 @@ def test_a_failed_call_is_made_again(sft):
         for index, message in enumerate(turns):
             if message["role"] == "user" and "is not available" in message["content"]:
                 failed += 1
-                assert turns[index + 1]["content"] == turns[index - 1]["content"]
+                again, first = (parse_turn(turns[index + step]["content"]).call for step in (1, -1))
+                assert again == first is not None
     assert failed == sum(trajectory.failed_calls for trajectory in trajectories) > len(trajectories)
     assert success(trajectories) == 1.0
+
+
+def test_a_thought_after_every_listing_says_what_is_picked(sft):
+    """The wishes that the listing is about and the rows chosen from it; the plan then uses just these."""
+    for trajectory in taught(sft, 0.0):
+        turns = [message["content"] for message in trajectory.messages[2:]]
+        for call, response, following in zip(turns[::2], turns[1::2], turns[2::2], strict=False):
+            thought = following.partition("<think>")[2].partition("</think>")[0]
+            if "No result" in response:
+                assert thought == ""
+            elif "SearchAccommodation" in call:
+                asked = next(q.query for q in sft.queries if q.query.id == trajectory.query_id).local_constraint
+                wishes = rendering.hotel_requests(asked)
+                assert thought.startswith(wishes) and thought.removeprefix(wishes) in response
+                assert thought.removeprefix(wishes) in turns[-1]
+            else:
+                assert thought
 
 
 def test_failures_change_neither_choices_nor_plans(sft):

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, Outcome, Snakemake, project
-
 from starlab.cli import main
 from starlab.runs import Folder, Status
 from starlab.tracking import Store
@@ -17,10 +16,13 @@ TINY = """
 data: {panels: {sft: 120, validation: 4, test: 6, unseen: 4, questions: 1}}
 sft: {teacher: {trajectories: 24}}
 rl: {steps: 2, prompts: 2, save_every: 1}
+matrix:
+  axes:
+    - {axis: algorithm, algorithm: [grpo, dapo]}
+    - {axis: noise, noise: [0, 10]}
 """
 PRESETS = ("--configfile", "presets/smoke.yaml", "tiny.yaml")
 CELLS = {
-    "s-sum-grpo-mixed20-noise0",
     "s-macro-grpo-mixed20-noise0",
     "s-macro-dapo-mixed20-noise0",
     "s-macro-grpo-mixed20-noise10",

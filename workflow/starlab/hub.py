@@ -9,7 +9,6 @@ from typing import Any
 from .checkpoint import check
 from .errors import StarlabError
 
-
 MEND = "restore it with `git checkout -- models`, or rebuild it with `snakemake --cores all base_models`"
 
 

@@ -5,8 +5,8 @@ One assistant turn is exactly one tool call or one answer, each optionally prece
     <think>...</think><tool_call>{"name": ..., "arguments": {...}}</tool_call>
     <think>...</think><answer>...</answer>
 
-Tool output returns as a user message `<tool_response>...</tool_response>`. This module is the only renderer and the only
-parser: synthesis, SFT, RL and evaluation all use it; the tokenizer's chat template is tested to be equal to it.
+Tool output returns as a user message `<tool_response>...</tool_response>`. This module is the only renderer and the
+only parser: synthesis, SFT, RL and evaluation all use it; the tokenizer's chat template is tested to be equal to it.
 """
 
 from __future__ import annotations
@@ -140,6 +140,11 @@ def render_call(call: ToolCall) -> str:
 def render_answer(answer: str) -> str:
     """The text of a turn that answers."""
     return f"{ANSWER_OPEN}{answer}{ANSWER_CLOSE}"
+
+
+def render_thought(thought: str) -> str:
+    """What precedes the call or answer of a turn; nothing for an empty thought."""
+    return f"{THINK_OPEN}{thought}{THINK_CLOSE}" if thought else ""
 
 
 def render_response(text: str) -> str:

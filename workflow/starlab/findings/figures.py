@@ -158,7 +158,7 @@ def _look(number: int, hue: str) -> tuple[str, str]:
 def _seeds(axes: Axes, x: float, score: CellScore, colour: str) -> list[float]:
     """Seeds as small dots beside the interval bar; returns the heights drawn, in %."""
     dots = [100 * value for _, value in score.by_seed]
-    axes.plot([x + 0.06] * len(dots), dots, ".", color=colour, markersize=4, alpha=0.8)
+    axes.plot([x + 0.1] * len(dots), dots, ".", color=colour, markersize=4, alpha=0.8)
     ends = [100 * end for end in score.interval or ()]
     axes.plot([x] * len(ends), ends, color=colour, linewidth=1.2, alpha=0.5, solid_capstyle="butt")
     return dots + ends

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from starlab.findings.collect import Results
+from starlab.provenance import code_version
 
 PACKAGES = (
     "starlab",
@@ -54,24 +54,6 @@ def card(results: Results, claims_sha256: str, paper_sha256: str) -> dict[str, A
 def file_sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def code_version() -> str:
-    """The commit of the checkout this package lies in, with "+changes" when files differ from it; "unknown"
-    outside one.
-    """
-    here = Path(__file__).resolve().parent
-    try:
-        commit = _git(here, "rev-parse", "HEAD").strip()
-        changed = _git(here, "status", "--porcelain", "--untracked-files=no").strip()
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"
-    return f"{commit}+changes" if changed else commit
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout
 
 
 def _version(name: str) -> str | None:

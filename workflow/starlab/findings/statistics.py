@@ -7,10 +7,9 @@ forget both.
 
 **The interval.** Half-width squared = (t_{K-1} * seed_se)^2 + (t_{Q-1} * query_se)^2, where seed_se is the
 standard error over the K per-seed means and query_se the one over the Q per-query means. Seeds get Student's
-t with their own K-1 degrees of freedom, because a bootstrap of three seeds is far too narrow: at a seed
-spread of 12 points its 95 % interval covered the truth 83 times in 100. The noise of single episodes enters
-both terms, so the interval errs on the wide side. `tests/findings/test_coverage.py` measures the coverage of
-this interval and of the bootstrap, and holds it to its nominal level.
+t with their own K-1 degrees of freedom, because a bootstrap of three seeds is too narrow. The noise of single
+episodes enters both terms, so the interval errs on the wide side. `tests/findings/test_coverage.py` measures
+the coverage of both.
 
 Scores are fractions (0 to 1) here; only texts speak of percentage points.
 """

@@ -111,9 +111,7 @@ class FindingResult:
 
     @property
     def plan(self) -> SeedPlan | None:
-        """What would decide every undecided primary contrast: the largest of their plans; None when none is
-        undecided.
-        """
+        """What would decide every undecided primary contrast: the largest of their plans, None without any."""
         plans = [result.plan for result in self.primaries if result.plan is not None]
         return max(plans, key=lambda plan: plan.seeds or math.inf, default=None)
 

@@ -4,9 +4,9 @@ memorise."""
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from ..protocol import Message, ToolCall, prompt, render_answer, render_call, render_response
+from ..protocol import Message, ToolCall, prompt, render_answer, render_call, render_response, render_thought
 from . import search as tool
 from .base import Draft
 from .oracle import solve
@@ -24,9 +24,20 @@ def sample_dialogue(rng: random.Random, weights: Mapping[str, float] | None = No
     question = sample(rng, draft, family)
     steps, answer = solve(question, lambda name: tool.search(draft, name))
     messages = prompt("knowledge", question.text)
+    relations = iter(question.relations if question.family != "shared" else ())
+    thought = ""
     for query, text in steps:
-        call = ToolCall(tool.TOOL, {tool.ARGUMENT: query})
-        messages.append({"role": "assistant", "content": render_call(call)})
+        call = render_call(ToolCall(tool.TOOL, {tool.ARGUMENT: query}))
+        messages.append({"role": "assistant", "content": render_thought(thought) + call})
         messages.append({"role": "user", "content": render_response(text)})
-    messages.append({"role": "assistant", "content": render_answer(answer)})
+        thought = _note(text, relations)
+    messages.append({"role": "assistant", "content": render_thought(thought) + render_answer(answer)})
     return messages
+
+
+def _note(text: str, relations: Iterator[str]) -> str:
+    """What an entry says about the relation that is followed next, or where an alias leads."""
+    if text.startswith(tool.REDIRECT):
+        return text.removeprefix(tool.REDIRECT)
+    relation = next(relations, None)
+    return "" if relation is None else f"{relation} {tool.read_values(text)[relation]}"

@@ -18,7 +18,7 @@ from functools import partial
 from ..knowledge import documents
 from ..knowledge.names import NAMES, RELATION_PIECES
 from ..knowledge.questions import FAMILIES
-from ..protocol import Message, ToolCall, prompt, render_answer, render_call, render_response
+from ..protocol import Message, ToolCall, prompt, render_answer, render_call, render_response, render_thought
 from ..synthesis import phrasing
 from ..travel import faults, miniature, names, rendering
 from ..travel.database import Hotel, Restaurant
@@ -112,12 +112,18 @@ class Dialogue:
     def __init__(self, rng: random.Random, domain: str, user: str) -> None:
         self.rng = rng
         self.messages: list[Message] = prompt(domain, user)
+        self.thought = ""
+
+    def note(self, picks: Sequence[str], requests: str = "") -> None:
+        """Open the next turn with what is picked from the last listing."""
+        self.thought = rendering.note(requests, picks)
 
     def user(self, text: str) -> None:
         self.messages.append({"role": "user", "content": text})
 
     def assistant(self, text: str) -> None:
-        self.messages.append({"role": "assistant", "content": text})
+        self.messages.append({"role": "assistant", "content": render_thought(self.thought) + text})
+        self.thought = ""
 
     def call(self, name: str, response: str, **arguments: str) -> None:
         """A call and its response; now and then the call fails first and is made again."""
@@ -182,7 +188,7 @@ def _solve(city: City, constraint: LocalConstraint, hotel: bool, meals: int) -> 
 
 
 def stay_dialogue(rng: random.Random, stay: Stay) -> list[Message]:
-    """Pick a hotel and/or meals under constraints, as slots of a plan; then names only, under other constraints."""
+    """Pick a hotel and/or meals under constraints, as slots of a plan; then notes only, under other constraints."""
     hotel, meals, draw = stay.hotel, rng.choice(stay.meals), stay.draw(rng)
     query = _query(rng, draw())
     while (labels := _solve(city := _city(rng, query.dest), query.local_constraint, hotel, meals)) is None:
@@ -191,12 +197,14 @@ def stay_dialogue(rng: random.Random, stay: Stay) -> list[Message]:
     dialogue = Dialogue(rng, "travel", phrasing.phrase(query, rng).text + ONLY + asked + PLEASE)
     if hotel:
         dialogue.call("SearchAccommodation", rendering.hotels(city.hotels), city=query.dest)
+        dialogue.thought = _note(query.local_constraint, labels[0], ())
     if meals:
         dialogue.call("SearchRestaurant", rendering.restaurants(city.restaurants), city=query.dest)
+        dialogue.thought = _note(query.local_constraint, None, labels[1])
     dialogue.answer(_stay_slots(query, *labels))
     for constraint, (room, rows) in _more_wishes(city, draw, hotel, meals, stay.follow_ups):
         dialogue.user(_wish(constraint))
-        dialogue.assistant(_names(room, rows))
+        dialogue.assistant(_note(constraint, room, rows))
     return dialogue.messages
 
 
@@ -212,13 +220,14 @@ def _wish(constraint: LocalConstraint) -> str:
     return NOW + (rendering.constraint_words(constraint) or NONE_OF_IT) + PLEASE
 
 
-def _names(hotel: Hotel | None, meals: Sequence[Restaurant]) -> str:
-    """The short form of an answer: nothing but names."""
-    return ", ".join([*([hotel.name] if hotel else []), *(row.name for row in meals)])
+def _note(constraint: LocalConstraint, hotel: Hotel | None, meals: Sequence[Restaurant]) -> str:
+    """Wishes and picks, for the hotel and for the meals: a thought, and the short form of an answer."""
+    room = rendering.note(rendering.hotel_requests(constraint), [hotel.name]) if hotel else ""
+    return room + (rendering.note(rendering.meal_requests(constraint), [row.name for row in meals]) if meals else "")
 
 
 def rows_dialogue(rng: random.Random, kinds: Sequence[Stay]) -> list[Message]:
-    """A bare listing of hotels or restaurants and one wish after another, answered by names: the picking of
+    """A bare listing of hotels or restaurants and one wish after another, answered by notes: the picking of
     `stay_dialogue` without its scaffolding."""
     stay = rng.choice(kinds)
     meals = rng.choice(stay.meals)
@@ -226,7 +235,9 @@ def rows_dialogue(rng: random.Random, kinds: Sequence[Stay]) -> list[Message]:
         pass
     listing = rendering.hotels(city.hotels) if stay.hotel else rendering.restaurants(city.restaurants)
     count = "" if stay.hotel else MEALS[meals]
-    return _ask_listing(rng, listing, [(count + _wish(constraint), _names(*labels)) for constraint, labels in asks])
+    return _ask_listing(
+        rng, listing, [(count + _wish(constraint), _note(constraint, *labels)) for constraint, labels in asks]
+    )
 
 
 def _move(rng: random.Random, dialogue: Dialogue, query: Query, home: bool) -> dict[str, object]:
@@ -246,12 +257,14 @@ def _move(rng: random.Random, dialogue: Dialogue, query: Query, home: bool) -> d
         dialogue.call("SearchFlight", text, departure=origin, destination=destination, date=date)
         if rows:
             flight = min(rows, key=lambda row: row.price)
+            dialogue.note([flight.number])
             day["transportation"] = f"Flight Number: {flight.number}, from {origin} to {destination}"
             return day
     while (leg := miniature.sample_leg(rng, origin, destination)).driving_cost is None:
         pass
     text = rendering.leg(leg, "self-driving")
     dialogue.call("GoogleDistanceMatrix", text, departure=origin, destination=destination, mode="self-driving")
+    dialogue.note(["self-driving"])
     day["transportation"] = f"Self-driving, from {origin} to {destination}"
     return day
 
@@ -269,6 +282,7 @@ def travel_dialogue(rng: random.Random, transportation: float = 0.4) -> list[Mes
             continue
         rows = miniature.sample_attractions(rng, query.dest, 3)
         dialogue.call("SearchAttraction", rendering.attractions(rows), city=query.dest)
+        dialogue.note([rows[0].name])
         days.append({"day": 2, "current_city": query.dest, "attraction": f"{_venue(rows[0].name, query.dest)};"})
     dialogue.answer(sorted(days, key=lambda day: int(str(day["day"]))))
     return dialogue.messages
@@ -282,6 +296,7 @@ def cities_dialogue(rng: random.Random) -> list[Message]:
     cities = rng.sample(names.CITIES, 4)
     dialogue = Dialogue(rng, "travel", phrasing.phrase(query, rng).text + ONLY + OUTBOUND + PLEASE)
     dialogue.call("SearchCity", rendering.cities(cities), state=query.dest)
+    dialogue.note(cities[:2])
     dialogue.answer(
         [
             {"day": 2, "current_city": cities[0]},
@@ -331,7 +346,8 @@ def _ask_rows(
     wishes = [
         (
             NOW + "".join(_REQUESTS.get(key, key) for key in ask) + PLEASE,
-            next(name for name, keys in rows.items() if set(ask) <= set(keys)),
+            "".join(_REQUESTS.get(key, key) for key in ask)
+            + next(name for name, keys in rows.items() if set(ask) <= set(keys)),
         )
         for ask in asks
     ]

@@ -41,7 +41,8 @@ def _calls() -> list[str]:
     pieces = []
     for tool, parameters in _PARAMETERS.items():
         first, *others = parameters
-        pieces.append(f'{protocol.CALL_OPEN}{{"name": "{tool}", "arguments": {{"{first}": "')
+        opening = f'{protocol.CALL_OPEN}{{"name": "{tool}", "arguments": {{"{first}": "'
+        pieces += [opening, protocol.THINK_CLOSE + opening]
         pieces.extend(f'", "{other}": "' for other in others)
     pieces.extend(f'", "mode": "{mode}' for mode in ("self-driving", "taxi"))
     pieces.append(f'"}}}}{protocol.CALL_CLOSE}')
@@ -51,9 +52,11 @@ def _calls() -> list[str]:
 def _plan() -> list[str]:
     fields = ("breakfast", "attraction", "lunch", "dinner", "accommodation")
     idle = "".join(f'", "{field}": "-' for field in fields[:3])
-    opening, closing = protocol.ANSWER_OPEN, protocol.ANSWER_CLOSE
+    openings, closing = (protocol.ANSWER_OPEN, protocol.THINK_CLOSE + protocol.ANSWER_OPEN), protocol.ANSWER_CLOSE
     pieces = [f'"}}]{closing}', f'-"}}]{closing}']
-    pieces += [f'{opening}[{{"day": {day}, "current_city": "{move}' for day in (1, 2, 3) for move in ("", "from ")]
+    for opening in openings:
+        days = [f'[{{"day": {day}, "current_city": "{move}' for day in (1, 2, 3) for move in ("", "from ")]
+        pieces += [opening, *(opening + day for day in days)]
     for day in range(2, MAX_DAYS + 1):
         for end in ('"}', '-"}'):
             pieces += [f'{end}, {{"day": {day}, "current_city": "{move}' for move in ("", "from ")]

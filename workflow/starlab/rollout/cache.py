@@ -6,13 +6,13 @@ all new tokens of all rows in one line, so that no computation is spent on paddi
     tokens 0..n-1     the last new token of rows 0..n-1, one each: the tokens whose logits are wanted
     tokens n..        the earlier new tokens (prompts, observations), row by row
 
-so that attention is one dense call for the last tokens and one small call per row that has more to feed.
+so that attention is one dense call for the last tokens and one for the rows that have more to feed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,18 +22,16 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Earlier new tokens of one row: packed tokens [begin, begin + count) at positions [start, start +
-    count).
-    """
+class Batch:
+    """Earlier new tokens of S rows of about the same number, padded to m each, as attention wants them."""
 
-    row: int
-    begin: int
-    start: int
-    count: int
+    rows: Tensor  # [S] rows of the cache
+    index: Tensor  # [S, m] packed token of each place; padding points at any token
+    filled: Tensor  # [S, m] bool, False at padding
+    bias: Tensor  # [S, 1, m, longest], 0 where a token may look and -inf elsewhere
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One packed forward pass. `ids`, `positions`, `rows` are [N] long; `rows` says whose token each is."""
 
@@ -42,9 +40,8 @@ class Plan:
     rows: Tensor
     count: int  # n: rows in the batch
     longest: int  # tokens in the longest row after this pass
-    spans: list[Span]
     bias: Tensor  # [n, 1, 1, longest], 0 where a row has a token and -inf beyond its end
-    causal: dict[tuple[int, int], Tensor] = field(default_factory=dict)
+    batches: tuple[Batch, ...]
 
     @staticmethod
     def build(
@@ -56,19 +53,34 @@ class Plan:
         ids = [tokens[-1] for tokens in pending]
         positions = [end - 1 for end in ends]
         rows = list(range(count))
-        spans: list[Span] = []
+        spans: dict[int, list[tuple[int, int, int]]] = {}  # size class -> (row, first packed token, count)
         for row, tokens in enumerate(pending):
             extra = len(tokens) - 1
             if extra:
-                spans.append(Span(row, len(ids), lengths[row], extra))
+                spans.setdefault(extra.bit_length(), []).append((row, len(ids), extra))
                 ids.extend(tokens[:-1])
                 positions.extend(range(lengths[row], lengths[row] + extra))
                 rows.extend([row] * extra)
         longest = max(ends)
         table = torch.tensor([ids, positions, rows], dtype=torch.long, device=device)
-        beyond = torch.arange(longest, device=device) > table[1, :count, None]
-        bias = torch.zeros(count, longest, dtype=dtype, device=device).masked_fill_(beyond, float("-inf"))
-        return Plan(table[0], table[1], table[2], count, longest, spans, bias[:, None, None, :])
+        places = torch.arange(longest, device=device)
+        bias = _bias(places > table[1, :count, None], dtype)[:, None, None, :]
+        batches = tuple(_batch(group, table[1], places, dtype) for group in spans.values())
+        return Plan(table[0], table[1], table[2], count, longest, bias, batches)
+
+
+def _batch(spans: list[tuple[int, int, int]], positions: Tensor, places: Tensor, dtype: torch.dtype) -> Batch:
+    table = torch.tensor(spans, device=positions.device)
+    rows, begins, counts = table.unbind(1)
+    offsets = torch.arange(int(counts.max()), device=positions.device)
+    filled = offsets < counts[:, None]
+    index = torch.where(filled, begins[:, None] + offsets, begins[:, None])
+    return Batch(rows, index, filled, _bias(places > positions[index][:, None, :, None], dtype))
+
+
+def _bias(hidden: Tensor, dtype: torch.dtype) -> Tensor:
+    """0 where `hidden` is False, -inf where it is True."""
+    return torch.zeros(hidden.shape, dtype=dtype, device=hidden.device).masked_fill_(hidden, float("-inf"))
 
 
 class RaggedLayer(CacheLayerMixin):
@@ -161,45 +173,28 @@ def attend(query: Tensor, layer: RaggedLayer, plan: Plan, scale: float) -> Tenso
     keys, values = layer.keys, layer.values
     assert keys is not None and values is not None
     total, heads, width = query.shape
-    shared = keys.shape[1]
+    shared, count, longest = keys.shape[1], plan.count, plan.longest
     last = F.scaled_dot_product_attention(
-        query[: plan.count].reshape(plan.count, shared, heads // shared, width),
-        keys[: plan.count, :, : plan.longest],
-        values[: plan.count, :, : plan.longest],
+        query[:count].reshape(count, shared, heads // shared, width),
+        keys[:count, :, :longest],
+        values[:count, :, :longest],
         attn_mask=plan.bias,
         scale=scale,
-    ).reshape(plan.count, heads, width)
-    if not plan.spans:
+    ).reshape(count, heads, width)
+    if not plan.batches:
         return last
     output = query.new_empty(total, heads, width)
-    output[: plan.count] = last
-    for span in plan.spans:
-        end = span.start + span.count
-        piece = query[span.begin : span.begin + span.count].transpose(0, 1)[None]
-        row_keys, row_values = (
-            keys[span.row : span.row + 1, :, :end],
-            values[span.row : span.row + 1, :, :end],
+    output[:count] = last
+    for batch in plan.batches:
+        size, padded = batch.index.shape
+        folded = query[batch.index].view(size, padded, shared, heads // shared, width).permute(0, 2, 3, 1, 4)
+        mixed = F.scaled_dot_product_attention(
+            folded.reshape(size, shared, -1, width),
+            keys[batch.rows, :, :longest],
+            values[batch.rows, :, :longest],
+            attn_mask=batch.bias.repeat(1, 1, heads // shared, 1),
+            scale=scale,
         )
-        if heads != shared:
-            row_keys = row_keys.repeat_interleave(heads // shared, dim=1)
-            row_values = row_values.repeat_interleave(heads // shared, dim=1)
-        if span.start == 0:
-            result = F.scaled_dot_product_attention(piece, row_keys, row_values, is_causal=True, scale=scale)
-        else:
-            bias = _causal_bias(plan, span, query.dtype, query.device)
-            result = F.scaled_dot_product_attention(piece, row_keys, row_values, attn_mask=bias, scale=scale)
-        output[span.begin : span.begin + span.count] = result[0].transpose(0, 1)
+        mixed = mixed.view(size, shared, heads // shared, padded, width).permute(0, 3, 1, 2, 4)
+        output[batch.index[batch.filled]] = mixed.reshape(size, padded, heads, width)[batch.filled]
     return output
-
-
-def _causal_bias(plan: Plan, span: Span, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """[count, start + count]: token i of the span sees everything up to itself. Shared by the layers of a
-    pass.
-    """
-    key = (span.start, span.count)
-    if key not in plan.causal:
-        bias = torch.zeros(span.count, span.start + span.count, dtype=dtype, device=device)
-        plan.causal[key] = bias.masked_fill_(
-            torch.ones_like(bias, dtype=torch.bool).triu_(span.start + 1), float("-inf")
-        )
-    return plan.causal[key]

@@ -1,9 +1,9 @@
 """The teacher: knows the protocol, and chooses as well as its `skill` says.
 
-It acts through the task like any agent: look-ups first (again when one fails), then a plan in which names
-stand in the order in which the tools listed them. Every choice - how to travel, each flight, city, hotel,
-restaurant and sight - is the solver's with probability `skill`, else a random row among those it was shown.
-At skill 0 plans succeed by chance, at 1 they are the solver's.
+It acts through the task like any agent: look-ups first (again when one fails), after each a thought that says what it
+picks from the listing, then a plan in which names stand in the order in which the tools listed them. Every choice -
+how to travel, each flight, city, hotel, restaurant and sight - is the solver's with probability `skill`, else a random
+row among those it was shown. At skill 0 plans succeed by chance, at 1 they are the solver's.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ..protocol import Message, ToolCall, render_answer, render_call, render_response
+from ..protocol import Message, ToolCall, render_answer, render_call, render_response, render_thought
 from ..seeds import generator
 from ..tasks import Grade
 from ..travel.database import Attraction, Hotel, Restaurant
 from ..travel.faults import Faults
 from ..travel.plan import Drive, FlightRide, Place, Plan, Ride, Taxi, Venue, render
+from ..travel.rendering import hotel_requests, meal_requests, note
 from ..travel.task import TravelTask
 from .outline import HOME, Choices, Outline, fill, outline_of, places_of, plain
 
@@ -71,6 +72,15 @@ class _Episode:
     messages: list[Message]
     calls: int = 0
     failed: int = 0
+    thought: str = ""
+
+    def note(self, picks: Sequence[str], requests: str = "") -> None:
+        """Open the next turn with what was picked from the last listing."""
+        self.thought = note(requests, picks)
+
+    def say(self, turn: str) -> None:
+        self.messages.append({"role": "assistant", "content": render_thought(self.thought) + turn})
+        self.thought = ""
 
     def look_up(self, tool: str, **arguments: str) -> str:
         """The tool's text; the same call again as long as it fails."""
@@ -79,7 +89,7 @@ class _Episode:
             failure = self.faults.text(tool, self.task.id, self.number, self.calls)
             text = failure or self.task.call(call)
             self.calls += 1
-            self.messages.append({"role": "assistant", "content": render_call(call)})
+            self.say(render_call(call))
             self.messages.append({"role": "user", "content": render_response(text)})
             if failure is None:
                 return text
@@ -105,7 +115,7 @@ class Teacher:
             plan = None
         text = None if plan is None else render(plan)
         if text is not None:
-            dialogue.messages.append({"role": "assistant", "content": render_answer(text)})
+            dialogue.say(render_answer(text))
         return Trajectory(
             query_id=task.id,
             level=task.level,
@@ -163,6 +173,7 @@ class _Trip:
         for best in places_of(self.witness)[1:]:
             left = [city for city in shown if city not in chosen]
             chosen.append(self._pick(best if best in left else None, left))
+        self.dialogue.note(chosen)
         return tuple(chosen)
 
     def _rides(self) -> dict[int, Ride]:
@@ -205,6 +216,7 @@ class _Trip:
                 if shown:
                     solved = best.number if isinstance(best, FlightRide) else None
                     number = self._pick(solved if solved in shown else None, shown)
+                    self.dialogue.note([number])
                     return FlightRide(number, origin, destination)
                 continue
             self.dialogue.look_up(
@@ -212,6 +224,7 @@ class _Trip:
             )
             leg = task.database.leg(origin, destination)
             if leg is not None and leg.driving_cost is not None:
+                self.dialogue.note([mode])
                 return Drive(origin, destination) if mode == "self-driving" else Taxi(origin, destination)
         return None
 
@@ -221,21 +234,29 @@ class _Trip:
         shown = _as_listed(self.dialogue.task.database.hotels_in(city), text)
         solved = [day.accommodation for day in self.witness.days]
         best = next((bed.name for bed in solved if isinstance(bed, Place) and bed.city == city), None)
-        return self._pick(best if best in shown else None, shown) if shown else None
+        if not shown:
+            return None
+        hotel = self._pick(best if best in shown else None, shown)
+        self.dialogue.note([hotel], hotel_requests(self.dialogue.task.query.local_constraint))
+        return hotel
 
     def _restaurants(self, city: str, count: int) -> tuple[str, ...]:
         """Different restaurants for `count` meals, in the order in which they were listed."""
         text = self.dialogue.look_up("SearchRestaurant", city=city)
         shown = _as_listed(self.dialogue.task.database.restaurants_in(city), text)
         solved = [venue for day in self.witness.days for _, venue in day.meals()]
-        return self._several(shown, solved, city, count)
+        chosen = self._several(shown, solved, city, count)
+        self.dialogue.note(chosen, meal_requests(self.dialogue.task.query.local_constraint))
+        return chosen
 
     def _sights(self, city: str, count: int) -> tuple[str, ...]:
         """Different attractions for `count` visits, in the order in which they were listed."""
         text = self.dialogue.look_up("SearchAttraction", city=city)
         shown = _as_listed(self.dialogue.task.database.attractions_in(city), text)
         solved = [venue for day in self.witness.days for venue in day.attractions]
-        return self._several(shown, solved, city, count)
+        chosen = self._several(shown, solved, city, count)
+        self.dialogue.note(chosen)
+        return chosen
 
     def _several(
         self, shown: Sequence[str], solved: Sequence[Venue], city: str, count: int

@@ -8,7 +8,7 @@ with "pets ok, "): what is wanted can be told from what is on offer by the token
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from .database import Attraction, Flight, Hotel, Leg, Restaurant
 from .query import HOUSE_RULES, LocalConstraint
@@ -56,18 +56,30 @@ def cuisine_requests(cuisines: Iterable[str]) -> str:
     return "".join(f"{cuisine} food, " for cuisine in cuisines)
 
 
+def hotel_requests(constraint: LocalConstraint) -> str:
+    """What a query asks of hotels."""
+    rule, room = constraint.house_rule, constraint.room_type
+    return (RULE_REQUESTS[rule] if rule else "") + (ROOM_REQUESTS[room] if room else "")
+
+
+def meal_requests(constraint: LocalConstraint) -> str:
+    """What a query asks of meals."""
+    return cuisine_requests(constraint.cuisine or ())
+
+
+def note(requests: str, picks: Sequence[str]) -> str:
+    """The thought with which a demonstration follows a listing: what is asked of it, then the names it picks.
+
+    Saying the wish again right before the name splits a hard step in two easy ones, looking the wish up and picking.
+    """
+    return requests + ", ".join(picks)
+
+
 def constraint_words(constraint: LocalConstraint) -> str:
     """What a query asks for; empty when nothing is asked."""
-    words = []
-    if constraint.transportation:
-        words.append(TRANSPORTATION_REQUESTS[constraint.transportation])
-    if constraint.house_rule:
-        words.append(RULE_REQUESTS[constraint.house_rule])
-    if constraint.room_type:
-        words.append(ROOM_REQUESTS[constraint.room_type])
-    if constraint.cuisine:
-        words.append(cuisine_requests(constraint.cuisine))
-    return "".join(words)
+    travel = constraint.transportation
+    ride = TRANSPORTATION_REQUESTS[travel] if travel else ""
+    return ride + hotel_requests(constraint) + meal_requests(constraint)
 
 
 def _price(dollars: float) -> str:
