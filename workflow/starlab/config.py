@@ -67,7 +67,7 @@ class World(Section):
 class Panels(Section):
     """Sizes of the frozen query and question panels; no training set shares a query with any of them."""
 
-    sft: Count = 1000
+    sft: Count = 1700
     """Queries the teacher answers."""
     validation: Count = 100
     """Queries looked at while settings are chosen."""
