@@ -74,3 +74,16 @@ def base_files(scale):
 def base_model(wildcards):
     """The base model that SFT starts from."""
     return base_files(wildcards.scale)
+
+
+# Why jobs failed, said once more at the very end, below all that Snakemake prints about them.
+FAILURES = Path(RESULTS, "logs", "failures.txt")
+
+
+onstart:
+    FAILURES.unlink(missing_ok=True)
+
+
+onerror:
+    if FAILURES.exists():
+        print("", *FAILURES.read_text().splitlines(), sep="\nstarlab: ", file=sys.stderr)

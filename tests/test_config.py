@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
-from starlab.config import Experiment, Section
+from starlab.config import Experiment
 from starlab.errors import StarlabError
 from starlab.experiment import load
+from starlab.fields import Section
 
 ROOT = Path(__file__).parents[1]
 

@@ -14,7 +14,8 @@ from starlab.errors import StarlabError
 from starlab.job import Job
 from starlab.tracking import Killed
 
-snakemake = SimpleNamespace(threads=3, log=["logs/job.log"], rule="run", wildcards=["a-cell", "0"])
+snakemake = SimpleNamespace(threads=3, log=["logs/job.log"], rule="run", wildcards=["a-cell", "0"],
+                            config={"results": "results"})
 with Job(snakemake) as job:
     import os
     print("chatter", os.environ["OMP_NUM_THREADS"])
@@ -50,4 +51,5 @@ def test_a_failure_is_one_line(tmp_path: Path, then: str, status: int, told: str
     assert done.returncode == status and done.stdout == ""
     last = done.stderr.splitlines()[-1]
     assert last.startswith("starlab: run a-cell 0: ") and told in last and len(done.stderr.splitlines()) == 2
+    assert (tmp_path / "results/logs/failures.txt").read_text() == last.removeprefix("starlab: ") + "\n"
     assert ("Traceback" in log) == ("StarlabError" not in then)

@@ -4,7 +4,8 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starlab.policy.skills import MEASURED, SKILLS, pick_hotel, pick_restaurants
+from starlab.policy.picks import pick_hotel, pick_restaurants
+from starlab.policy.skills import MEASURED, SKILLS
 from starlab.protocol import ANSWER_OPEN, CALL_OPEN, TurnKind, parse_turn
 from starlab.travel import miniature
 from starlab.travel.database import Hotel, Restaurant

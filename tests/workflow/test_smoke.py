@@ -125,5 +125,6 @@ def test_nothing_is_left_to_do(
     results, snakemake, _ = smoke
     assert snakemake("--dry-run", *PRESETS).jobs == {}
     monkeypatch.chdir(results.parents[1])
-    assert main(["cells", "--json", "--configfile", "presets/smoke.yaml"]) == 0
+    words = ["cells", "--json", "--configfile", "presets/smoke.yaml", "--configfile", "tiny.yaml"]
+    assert main(words) == 0
     assert {record["state"] for record in json.loads(capsys.readouterr().out)} == {"done"}

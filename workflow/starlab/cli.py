@@ -184,17 +184,16 @@ def _query(path: Path, wanted: str | None) -> Any:
 
 
 def power(options: argparse.Namespace) -> None:
-    """Print, for each primary contrast, its verdict and the number of seeds that would decide it."""
+    """Print the verdicts, and for each undecided contrast the number of seeds that would decide it."""
     from .findings.build import compute
+    from .findings.tables import plain, power_table
 
     experiment = experiment_of(options)
     cells = matrix.expand(experiment)
     trained, planned = ([cell.name for cell in cells if cell.planned is kind] for kind in (False, True))
     claims = Path(experiment.findings.claims)
-    found = compute(Path(experiment.results), claims, trained, experiment.seeds, planned).found
-    for result in found:
+    findings = compute(Path(experiment.results), claims, trained, experiment.seeds, planned)
+    for result in findings.found:
         print(f"{result.finding.id} {result.finding.title}: {result.verdict}")
-        for contrast in result.primaries:
-            plan = f"; seeds that would decide it: {contrast.plan}" if contrast.plan else ""
-            print(f"   {contrast.contrast.title}: {contrast.verdict}{plan}")
-    print(f"seeds now: {', '.join(map(str, experiment.seeds))}")
+    head, rows = power_table(findings)
+    print("\n" + plain((head, rows)) if rows else "no contrast waits for more seeds")

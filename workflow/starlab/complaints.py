@@ -13,8 +13,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from .config import EVERY
 from .errors import nearest
+from .fields import EVERY
 
 Location = tuple[int | str, ...]
 
@@ -87,9 +87,7 @@ def unwrap(annotation: Any) -> Any:
 
 def has_parts(annotation: Any) -> bool:
     """Whether a mistake can lie deeper than this annotation."""
-    return get_origin(annotation) is not None or (
-        isinstance(annotation, type) and issubclass(annotation, BaseModel)
-    )
+    return get_origin(annotation) is not None or (isinstance(annotation, type) and issubclass(annotation, BaseModel))
 
 
 def render(path: Location) -> str:

@@ -6,39 +6,11 @@ sections what their stage needs, as plain values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-Count = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
-Rate = Annotated[float, Field(gt=0.0)]
-Mix = Literal["mixed", "easy", "medium", "hard"]
-Percent = Annotated[int, Field(ge=0, le=100)]
-EVERY = "every scale"
-
-
-def _by_scale(value: Any) -> Any:
-    return value if isinstance(value, dict) else {EVERY: value}
-
-
-def _as_list(value: Any) -> Any:
-    return value if value is None or isinstance(value, list | tuple) else (value,)
-
-
-PerScale = Annotated[dict[str, Rate], BeforeValidator(_by_scale)]
-"""One number for every scale, or one per scale: `{s: 3.0e-4, m: 2.0e-4}`."""
-
-T = TypeVar("T")
-OneOrMore = Annotated[tuple[T, ...], Field(min_length=1), BeforeValidator(_as_list)]
-"""A value or a list of values."""
-
-
-class Section(BaseModel):
-    """A part of the file. Unknown keys are errors; the sentence under each field is its documentation."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+from .fields import EVERY, Count, Mix, OneOrMore, Percent, PerScale, Rate, Section, Share
 
 
 class World(Section):
@@ -316,8 +288,3 @@ class Experiment(Section):
     """MLflow."""
     matrix: Matrix
     """The cells."""
-
-
-def per_scale(value: Mapping[str, float], scale: str) -> float:
-    """The number that holds for `scale`."""
-    return value[EVERY] if EVERY in value else value[scale]

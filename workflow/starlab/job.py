@@ -103,7 +103,12 @@ class Job:
             return
         if not isinstance(error, StarlabError):
             traceback.print_exception(error)
-        self.say(f"{self.title}: {reason(error, self.log)}")
+        told = f"{self.title}: {reason(error, self.log)}"
+        self.say(told)
+        failures = Path(self.snakemake.config["results"], "logs", "failures.txt")
+        failures.parent.mkdir(parents=True, exist_ok=True)
+        with failures.open("a", encoding="utf-8") as file:
+            file.write(told + "\n")
         # The traceback is in the log; a second copy on the terminal would bury the line above.
         raise SystemExit(143 if isinstance(error, KeyboardInterrupt) else 1) from None
 

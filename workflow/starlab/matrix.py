@@ -14,8 +14,9 @@ from difflib import get_close_matches
 from itertools import product
 from typing import Any
 
-from .config import EVERY, Experiment, Row, per_scale
+from .config import Experiment, Row
 from .errors import StarlabError, nearest
+from .fields import EVERY, per_scale
 
 FACTORS = ("scale", "reward", "algorithm", "mix", "size", "noise")
 PATTERN = re.compile(

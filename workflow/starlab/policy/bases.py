@@ -9,22 +9,19 @@ from .ladder import Architecture
 from .pretraining import PretrainingSpec, pretrain
 
 WEIGHTS = {
-    "repeat": 0.3, "recall": 0.3, "filter": 0.7, "rows": 2.0, "travel": 1.5, "cities": 0.2, "hotel": 0.5,
-    "hotel_rule": 1.0, "hotel_room": 1.0, "hotel_both": 1.5, "meals": 0.7, "cuisine": 1.0, "cuisines": 1.5,
-    "stay": 1.5, "questions": 2.5,
+    "repeat": 0.5, "recall": 0.5, "filter": 0.7, "rows": 2.0, "travel": 2.0, "cities": 0.2, "hotel": 0.7,
+    "hotel_rule": 1.0, "hotel_room": 1.0, "hotel_both": 2.0, "meals": 1.0, "cuisine": 1.0, "cuisines": 2.5,
+    "stay": 2.5, "questions": 1.8,
 }  # fmt: skip
 """Share of every skill in the pretraining mixture, up to a factor."""
 
 
-def _architecture(hidden: int, layers: int) -> Architecture:
-    return Architecture(hidden, layers, heads=4, kv_heads=2, head_dim=32, intermediate=3 * hidden)
+def _recipe(hidden: int, layers: int) -> PretrainingSpec:
+    architecture = Architecture(hidden, layers, heads=4, kv_heads=2, head_dim=32, intermediate=3 * hidden)
+    return PretrainingSpec(architecture, WEIGHTS, steps=3200, copying_steps=700, rate=0.006, decay=0.6)
 
 
-RECIPES = {
-    "s": PretrainingSpec(_architecture(hidden=48, layers=3), WEIGHTS, steps=5000),
-    "m": PretrainingSpec(_architecture(hidden=64, layers=4), WEIGHTS, steps=5000),
-    "l": PretrainingSpec(_architecture(hidden=96, layers=4), WEIGHTS, steps=5000),
-}
+RECIPES = {"s": _recipe(hidden=48, layers=3), "m": _recipe(hidden=64, layers=4), "l": _recipe(hidden=96, layers=4)}
 """How every base model of the tiny ladder was made."""
 
 
