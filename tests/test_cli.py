@@ -67,6 +67,12 @@ def test_a_preset_is_laid_over(capsys: pytest.CaptureFixture[str]) -> None:
     assert "cells x 1 seeds" in capsys.readouterr().out
 
 
+def test_every_setting_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config"]) == 0
+    told = capsys.readouterr().out
+    assert "rl:\n" in told and "  steps: 80\n      # Gradient steps, the same for every cell.\n" in told
+
+
 def test_what_differs_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", "m-macro-grpo-mixed1000-noise0", CELL]) == 0
     assert capsys.readouterr().out == "noise: 0.0 -> 0.05\nfactors that differ: noise\n"

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,12 +33,25 @@ EVALUATION = {
     }
 }
 
-pytestmark = pytest.mark.usefixtures("no_server")
+
+@pytest.fixture(autouse=True)
+def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database without runs; making one takes MLflow seconds."""
+    store = Store(tmp_path_factory.mktemp("empty"))
+    initialise(store)
+    return store.database
 
 
 @pytest.fixture
-def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+def store(tmp_path: Path, empty: Path) -> Store:
+    """A store of its own that was initialised."""
+    shutil.copy(empty, tmp_path / "mlflow.db")
+    return Store(tmp_path)
 
 
 def run(seed: int = 0, **settings: Any) -> Run:
@@ -65,8 +79,7 @@ def finish(store: Store, seed: int = 0, steps: int = 3) -> None:
         log.evaluation(EVALUATION, steps)
 
 
-def test_a_run_is_named_tagged_and_measured(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_a_run_is_named_tagged_and_measured(tmp_path: Path, store: Store) -> None:
     finish(store)
     (found,) = logged(store)
     assert found.info.run_name == f"{CELL}/seed0" and found.info.status == "FINISHED"
@@ -102,9 +115,8 @@ def test_four_processes_that_start_at_once_all_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["no database", "no server", "dies later"])
 def test_a_broken_store_costs_one_warning(
-    tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, store: Store, how: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = Store(tmp_path)
     if how == "no database":
         store.database.write_text("this is no database")
     if how == "no server":
@@ -126,8 +138,7 @@ def test_a_broken_store_costs_one_warning(
 @pytest.mark.parametrize(
     ("error", "status"), [(ValueError("a bug"), "FAILED"), (KeyboardInterrupt(), "KILLED"), (Killed(), "KILLED")]
 )
-def test_how_a_run_ended_is_on_record(tmp_path: Path, error: BaseException, status: str) -> None:
-    store = Store(tmp_path)
+def test_how_a_run_ended_is_on_record(tmp_path: Path, store: Store, error: BaseException, status: str) -> None:
     with pytest.raises(type(error)), RunLogger(store, place(tmp_path), run()) as log:
         log.step(1, {"reward": 0.5})
         raise error
@@ -136,8 +147,8 @@ def test_how_a_run_ended_is_on_record(tmp_path: Path, error: BaseException, stat
     assert found.data.metrics == {"reward": 0.5}
 
 
-def test_a_killed_run_goes_on_as_the_same_mlflow_run(tmp_path: Path) -> None:
-    store, folder = Store(tmp_path), place(tmp_path)
+def test_a_killed_run_goes_on_as_the_same_mlflow_run(tmp_path: Path, store: Store) -> None:
+    folder = place(tmp_path)
     with pytest.raises(Killed), RunLogger(store, folder, run()) as log:
         (folder.checkpoints / "checkpoint-2").mkdir()
         for step in (1, 2, 3):
@@ -154,15 +165,15 @@ def test_a_killed_run_goes_on_as_the_same_mlflow_run(tmp_path: Path) -> None:
     assert [point.step for point in client.get_metric_history(found.info.run_id, "reward")] == [1, 2, 3, 4]
 
 
-def test_a_run_that_starts_afresh_takes_the_place_of_the_earlier_one(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_a_run_that_starts_afresh_takes_the_place_of_the_earlier_one(store: Store) -> None:
     finish(store)
     finish(store)
     assert len(logged(store)) == 1
 
 
-def test_names_outside_the_vocabulary_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    store = Store(tmp_path)
+def test_names_outside_the_vocabulary_are_left_out(
+    tmp_path: Path, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.WARNING), RunLogger(store, place(tmp_path), run()) as log:
         for step in (1, 2):
             log.step(step, {"reward": 0.5, "pass@k (mean)": 1.0})
@@ -177,8 +188,7 @@ def test_the_vocabulary_holds_every_step_metric_and_evaluation_number() -> None:
     assert headline(EVALUATION) == "success: test greedy 0.50, sampled 0.25"
 
 
-def test_rebuilding_gives_the_same_store_from_the_folders(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_rebuilding_gives_the_same_store_from_the_folders(tmp_path: Path, store: Store) -> None:
     for seed in (0, 1):
         finish(store, seed)
     before = {item.info.run_name: (item.data.metrics, item.data.params) for item in logged(store)}
@@ -194,7 +204,6 @@ def test_rebuilding_gives_the_same_store_from_the_folders(tmp_path: Path) -> Non
 
 
 def test_a_run_is_recorded_without_mlflow_when_tracking_is_off(tmp_path: Path) -> None:
-    store = Store(tmp_path, enabled=False)
-    finish(store)
-    assert not store.database.exists()
-    assert rebuild(Store(tmp_path)) == 1
+    finish(Store(tmp_path, enabled=False))
+    assert not (tmp_path / "mlflow.db").exists()
+    assert place(tmp_path).read().status is Status.FINISHED  # type: ignore[union-attr]

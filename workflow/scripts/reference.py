@@ -12,8 +12,9 @@ with Job(snakemake) as job:
     name, seed = snakemake.wildcards.reference, int(snakemake.wildcards.seed)
     settings = snakemake.params.settings
     trained = settings["kind"] == "sft"
-    with job.run(name, settings, {"scale": settings["scale"]}) as log:
-        model = Path(snakemake.input.model[0]).parent if trained else base_folder(settings["model"])
+    model = Path(snakemake.input.model[0]).parent if trained else base_folder(settings["model"])
+    inputs = {"model": model / "model.safetensors"}
+    with job.run(name, settings, inputs, {"scale": settings["scale"]}) as log:
         header = {
             "cell": name,
             "seed": seed,

@@ -10,25 +10,25 @@ with Job(snakemake) as job:
     from starlab.measures import headline
     from starlab.training.lora import LoraSpec
     from starlab.training.rl import RlSpec, train_rl
-    from starlab.travel.database import Database
     from starlab.travel.query import load_queries
     from starlab.travel.task import TravelTask
 
     name, seed = snakemake.wildcards.cell, int(snakemake.wildcards.seed)
-    settings = dict(snakemake.params.settings)
+    settings, start = dict(snakemake.params.settings), Path(snakemake.input.start[0])
+    inputs = {"start": start, "queries": Path(snakemake.input.queries)}
     cell = matrix.find(matrix.expand(job.experiment), name)
     tags = {**{factor: str(value) for factor, value in cell.factors().items()}, "axes": ",".join(cell.axes)}
 
-    with job.run(name, settings, tags) as log:
-        lora = settings.pop("lora")
-        scale, queries = settings.pop("scale"), settings.pop("queries")
+    with job.run(name, settings, inputs, tags) as log:
+        scale, lora = settings.pop("scale"), settings.pop("lora")
+        del settings["queries"]  # the name of the file
         spec = RlSpec(seed=seed, lora=LoraSpec(**lora) if lora else None, **settings)
-        world = Database.load(Path(snakemake.input.training))
-        tasks = [TravelTask(query, world) for query in load_queries(Path(snakemake.input.queries))]
-        folder, start = log.folder.path, Path(snakemake.input.start[0]).parent
-        train_rl(spec, tasks, start, folder, log.step, log.folder.checkpoints)
+        panels, folder = job.panels(), log.folder.path
+        world = panels[0].tasks[0].database  # the test panel's is the one to train in
+        tasks = [TravelTask(query, world) for query in load_queries(inputs["queries"])]
+        train_rl(spec, tasks, start.parent, folder, log.step, log.folder.checkpoints)
         header = {"cell": name, "seed": seed, "scale": scale, "config_sha256": log.run.fingerprint}
         how = evaluation.Settings(**snakemake.params.evaluation)
-        result = evaluation.run(folder, job.panels(), how, seed, folder, header=header)
+        result = evaluation.run(folder, panels, how, seed, folder, header=header)
         log.evaluation(result, spec.steps)
     job.say(f"{log.run.title}: {headline(result)}")

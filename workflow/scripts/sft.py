@@ -11,10 +11,12 @@ with Job(snakemake) as job:
 
     scale, seed = snakemake.wildcards.scale, int(snakemake.wildcards.seed)
     settings = dict(snakemake.params.settings)
-    with job.run(f"sft-{scale}", settings, {"scale": scale}) as log:
-        model, lora = settings.pop("model"), settings.pop("lora")
-        del settings["scale"]
+    start = base_folder(settings["model"])
+    inputs = {"start": start / "model.safetensors", "trajectories": Path(snakemake.input.trajectories)}
+    with job.run(f"sft-{scale}", settings, inputs, {"scale": scale}) as log:
+        lora = settings.pop("lora")
+        del settings["scale"], settings["model"]
         spec = SftSpec(seed=seed, lora=LoraSpec(**lora) if lora else None, **settings)
-        trajectories, folder = Path(snakemake.input.trajectories), log.folder.path
-        done = train_sft(spec, trajectories, base_folder(model), folder, log.step, log.folder.checkpoints)
+        folder = log.folder
+        done = train_sft(spec, inputs["trajectories"], start, folder.path, log.step, folder.checkpoints)
     job.say(f"{log.run.title}: {done['step']} steps, loss {done['final_loss']:.3f}")

@@ -50,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
 
     table = add("cells", cells, "the matrix and what is done")
     table.add_argument("--json", action="store_true", help="for machines")
+    add("config", config, "every setting: its default and what it means")
     two = add("diff", diff, "what differs between two cells")
     two.add_argument("first")
     two.add_argument("second")
@@ -93,6 +94,16 @@ def cells(options: argparse.Namespace) -> None:
     print(f"{len(records)} cells x {len(experiment.seeds)} seeds: {counts}")
 
 
+def config(options: argparse.Namespace) -> None:
+    """Print the reference of the experiment file."""
+    from .fields import reference
+
+    for path, default, meaning in reference(Experiment):
+        indent = "  " * path.count(".")
+        print(f"{indent}{path.rpartition('.')[2]}:{' ' if default else ''}{default}")
+        print(f"{indent}    # {meaning}")
+
+
 def record(cell: Cell, experiment: Experiment) -> dict[str, Any]:
     """A cell and how far it is: done (all seeds), running, missing, or planned."""
     folders = {seed: cell_folder(Path(experiment.results), cell.name, seed) for seed in experiment.seeds}
@@ -132,7 +143,8 @@ def ui(options: argparse.Namespace) -> None:
     if store.local and not store.database.exists():
         raise StarlabError(f"{store.database} is not there yet; it is made by the first run")
     print(f"http://127.0.0.1:{options.port} shows {store.address}; end with Ctrl-C", flush=True)
-    words = ["ui", "--backend-store-uri", store.address, "--host", "127.0.0.1", "--port", str(options.port)]
+    words = ["ui", "--backend-store-uri", store.address, "--host", "127.0.0.1", "--workers", "1"]
+    words += ["--port", str(options.port)]
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     os.execv(sys.executable, [sys.executable, "-m", "mlflow", *words])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -40,3 +40,29 @@ class Section(BaseModel):
 def per_scale(value: Mapping[str, float], scale: str) -> float:
     """The number that holds for `scale`."""
     return value[EVERY] if EVERY in value else value[scale]
+
+
+def reference(section: type[Section], place: str = "") -> Iterator[tuple[str, str, str]]:
+    """(path in the file, default as YAML would have it, meaning) of every setting below `section`."""
+    for name, field in section.model_fields.items():
+        path = f"{place}{name}"
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            yield path, "", " ".join((field.description or "").split())
+            yield from reference(field.annotation, f"{path}.")
+        else:
+            default = None if field.is_required() else field.get_default(call_default_factory=True)
+            yield path, _plain(default), " ".join((field.description or "").split())
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Section):
+        return _plain(value.model_dump(exclude_none=True))
+    if isinstance(value, dict):
+        if set(value) == {EVERY}:
+            return _plain(value[EVERY])
+        return "{" + ", ".join(f"{key}: {_plain(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)

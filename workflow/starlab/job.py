@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .config import Experiment
 from .errors import StarlabError
 from .experiment import validate
-from .provenance import code_version
+from .provenance import code_version, file_sha256
 from .runs import Folder, Run
 from .tracking import RunLogger, Store
 
@@ -71,13 +71,21 @@ class Job:
         experiment = self.experiment
         return Store(Path(experiment.results), **experiment.tracking.model_dump())
 
-    def run(self, name: str, settings: Mapping[str, Any], tags: Mapping[str, str] | None = None) -> RunLogger:
-        """The record of this job's run, in the folder of its first output; enter it to start the run."""
+    def run(
+        self, name: str, settings: Mapping[str, Any], inputs: Mapping[str, Path], tags: Mapping[str, str]
+    ) -> RunLogger:
+        """The record of this job's run, in the folder of its first output; enter it to start the run.
+
+        All that the run depends on is its identity: `settings`, how it is evaluated, and what is in the files
+        `inputs`. A run that was killed goes on only as the same run.
+        """
         folder = Folder(Path(str(self.snakemake.output[0])).parent)
         seed = int(self.snakemake.wildcards.seed)
         stage = {"run": "rl", "reference": "evaluation"}.get(self.snakemake.rule, self.snakemake.rule)
-        run = Run(name, stage, seed, deepcopy(dict(settings)), {"code": code_version(), **(tags or {})})
-        return RunLogger(self.store, folder, run)
+        identity = deepcopy(dict(settings))
+        identity |= {"evaluation": dict(self.snakemake.params.get("evaluation", {}))}
+        identity |= {"inputs": {key: file_sha256(path) for key, path in inputs.items()}}
+        return RunLogger(self.store, folder, Run(name, stage, seed, identity, {"code": code_version(), **tags}))
 
     def panels(self) -> list[Panel]:
         """What policies are measured on: trips in both databases, and knowledge questions."""

@@ -1,7 +1,8 @@
-"""Which code ran."""
+"""Which code ran, and on what."""
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from pathlib import Path
 
@@ -17,6 +18,12 @@ def code_version() -> str:
     except (OSError, subprocess.SubprocessError):
         return __version__
     return f"{commit}+" if changed else commit
+
+
+def file_sha256(path: Path) -> str:
+    """Hash of a file's content, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _git(where: Path, *words: str) -> str:

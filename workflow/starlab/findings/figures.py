@@ -119,7 +119,8 @@ def _levels(
     highest = [0.0]
     for number, hue in enumerate(hues):
         colour, marker = _look(number, hue)
-        shift = (number - (len(hues) - 1) / 2.0) * (0.62 / max(len(hues), 2))
+        gap = 0.62 / max(len(hues), 2)
+        shift = (number - (len(hues) - 1) / 2.0) * gap
         line: list[tuple[float, float]] = []
         for place, level in enumerate(levels):
             cell = _cell_at(spec, level, hue)
@@ -130,7 +131,7 @@ def _levels(
                 line.append((x, 100 * value))
             elif score is not None:
                 line.append((x, 100 * score.mean))
-                highest += _seeds(axes, x, score, colour)
+                highest += _seeds(axes, x, 0.35 * gap, score, colour)
             elif cell is not None:
                 axes.annotate(
                     "not run" if paper is None else "no number", (x, 0), xytext=(0, 4), textcoords="offset points",
@@ -155,10 +156,10 @@ def _look(number: int, hue: str) -> tuple[str, str]:
     return ("#777777", "x") if hue in ("base", "sft") else (COLOURS[number], MARKERS[number])
 
 
-def _seeds(axes: Axes, x: float, score: CellScore, colour: str) -> list[float]:
-    """Seeds as small dots beside the interval bar; returns the heights drawn, in %."""
+def _seeds(axes: Axes, x: float, aside: float, score: CellScore, colour: str) -> list[float]:
+    """Seeds as small dots `aside` of the interval bar at x; returns the heights drawn, in %."""
     dots = [100 * value for _, value in score.by_seed]
-    axes.plot([x + 0.1] * len(dots), dots, ".", color=colour, markersize=4, alpha=0.8)
+    axes.plot([x + aside] * len(dots), dots, ".", color=colour, markersize=4, alpha=0.8)
     ends = [100 * end for end in score.interval or ()]
     axes.plot([x] * len(ends), ends, color=colour, linewidth=1.2, alpha=0.5, solid_capstyle="butt")
     return dots + ends
@@ -242,7 +243,7 @@ def _contrast_line(axes: Axes, y: float, result: ContrastResult, number: int, pa
         axes.plot([100 * value], [y], "d", color="black", markerfacecolor="white", markersize=5)
 
 
-def _wrap(text: str, width: int = 36) -> str:
+def _wrap(text: str, width: int = 32) -> str:
     lines = [""]
     for word in text.split():
         if len(lines[-1]) + len(word) + 1 > width:

@@ -18,7 +18,7 @@ WEIGHTS = {
 
 def _recipe(hidden: int, layers: int) -> PretrainingSpec:
     architecture = Architecture(hidden, layers, heads=4, kv_heads=2, head_dim=32, intermediate=3 * hidden)
-    return PretrainingSpec(architecture, WEIGHTS, steps=3200, copying_steps=700, rate=0.006, decay=0.6)
+    return PretrainingSpec(architecture, WEIGHTS, steps=2500, decay_steps=1920, copying_steps=700)
 
 
 RECIPES = {"s": _recipe(hidden=48, layers=3), "m": _recipe(hidden=64, layers=4), "l": _recipe(hidden=96, layers=4)}

@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import StarlabError
 from ..seeds import derive, generator
 from .encoding import Encoded, encode_dialogues
 from .ladder import Architecture, build_model
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 COPYING = ("repeat", "recall", "filter", "rows")
 CHUNK = 256
+CHECK = 100
+GIVE_UP = 4
+"""Copying that has not formed after this many times its least number of steps will not."""
 IGNORED = -100
 
 
@@ -37,47 +41,62 @@ class PretrainingSpec:
     weights: Mapping[str, float]
     """Share of every skill, up to a factor, once copying works."""
     steps: int
+    """Steps on that mixture."""
+    decay_steps: int
+    """Steps, the last ones, over which the rate falls to nothing."""
+    copying_steps: int
+    """Least number of steps, before the mixture, on repetition, recall and filtering of bare rows alone."""
+    copied: float = 0.8
+    """Mastery of recall that ends them, looked at every `CHECK` steps."""
     tokens_per_step: int = 2048
     """Tokens a step, padding not counted."""
-    copying_steps: int = 900
-    """Steps, at the start, spent on repetition, recall and filtering of bare rows alone."""
     copying_rate: float = 0.015
-    """Rate of Muon (for the matrices of the decoder layers) during those steps."""
-    rate: float = 0.008
-    """Rate of Muon after that; it falls to nothing over the last `decay` of the steps."""
+    """Rate of Muon (for the matrices of the decoder layers) before the mixture."""
+    rate: float = 0.006
+    """Rate of Muon on the mixture."""
     embedding_rate: float = 0.2
     """Rate of AdamW (for embeddings, norms and biases) as a share of Muon's."""
     warmup: int = 100
-    decay: float = 0.5
     seed: int = 0
 
-    def rate_at(self, step: int) -> float:
-        """Muon's rate at `step` (from 1): warm-up, then the copying rate, then the rate with its linear fall."""
-        if step <= self.copying_steps:
+    def rate_at(self, step: int, left: int | None) -> float:
+        """Muon's rate at `step` (from 1); `left`: how many more follow on the mixture, None before it."""
+        if left is None:
             return self.copying_rate * min(1.0, step / self.warmup)
-        return self.rate * min(1.0, max(0.02, (self.steps - step) / (self.decay * self.steps)))
+        return self.rate * min(1.0, max(0.02, left / self.decay_steps))
 
 
-def batches(tokenizer: PreTrainedTokenizerBase, spec: PretrainingSpec) -> Iterator[list[Encoded]]:
+@dataclass(slots=True)
+class Stream:
     """Endless batches of about `tokens_per_step` tokens, dialogues of like length together."""
-    rng = generator("pretraining", spec.seed)
-    step = 0
-    while True:
-        weights = dict.fromkeys(COPYING, 1.0) if step < spec.copying_steps else spec.weights
-        names = rng.choices(tuple(weights), tuple(weights.values()), k=CHUNK)
-        pool = sorted(encode_dialogues(tokenizer, [SKILLS[name](rng) for name in names]), key=lambda item: len(item[0]))
-        groups: list[list[Encoded]] = [[]]
-        tokens = 0
-        for item in pool:
-            if tokens + len(item[0]) > spec.tokens_per_step and groups[-1]:
-                groups.append([])
-                tokens = 0
-            groups[-1].append(item)
-            tokens += len(item[0])
-        rng.shuffle(groups)
-        for group in groups:
-            step += 1
-            yield group
+
+    tokenizer: PreTrainedTokenizerBase
+    spec: PretrainingSpec
+    copying: bool = True
+    """Whether the next dialogues are drawn from `COPYING` or from the mixture."""
+
+    def __iter__(self) -> Iterator[list[Encoded]]:
+        rng = generator("pretraining", self.spec.seed)
+        while True:
+            weights = dict.fromkeys(COPYING, 1.0) if self.copying else self.spec.weights
+            names = rng.choices(tuple(weights), tuple(weights.values()), k=CHUNK)
+            drawn = encode_dialogues(self.tokenizer, [SKILLS[name](rng) for name in names])
+            groups = _group(sorted(drawn, key=lambda item: len(item[0])), self.spec.tokens_per_step)
+            rng.shuffle(groups)
+            yield from groups
+
+
+def _group(dialogues: Sequence[Encoded], tokens: int) -> list[list[Encoded]]:
+    """Cut a list into stretches of at most `tokens` tokens, at least one dialogue each."""
+    groups: list[list[Encoded]] = [[]]
+    size = 0
+    for dialogue in dialogues:
+        if size + len(dialogue[0]) > tokens and groups[-1]:
+            groups.append([])
+            size = 0
+        groups[-1].append(dialogue)
+        size += len(dialogue[0])
+    return groups
 
 
 def _tensors(group: list[Encoded], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -109,17 +128,25 @@ def loss_and_hits(
     return loss, hits
 
 
-def measure(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerBase, seed: int, count: int) -> dict[str, float]:
+def measure(
+    model: Qwen2ForCausalLM,
+    tokenizer: PreTrainedTokenizerBase,
+    seed: int,
+    count: int,
+    names: Sequence[str] = tuple(MEASURED),
+) -> dict[str, float]:
     """Share of fresh dialogues of every skill in which each spoken token is the model's first choice."""
     import torch
 
     mastery = {}
-    for name, sample in MEASURED.items():
+    model.eval()
+    for name in names:
         rng = generator("skills", seed, name)
-        encoded = encode_dialogues(tokenizer, [sample(rng) for _ in range(count)])
+        encoded = encode_dialogues(tokenizer, [MEASURED[name](rng) for _ in range(count)])
         with torch.inference_mode():
             _, hits = loss_and_hits(model, *_tensors(encoded, tokenizer.pad_token_id))
         mastery[name] = hits.all(1).float().mean().item()
+    model.train()
     return mastery
 
 
@@ -146,10 +173,12 @@ def pretrain(
         torch.optim.AdamW(others, betas=(0.9, 0.95), weight_decay=0.0),
     ]
     out.mkdir(parents=True, exist_ok=True)
+    stream = Stream(tokenizer, spec)
     started, total = time.process_time(), 0.0
+    end: int | None = None  # the last step, once copying works
     with (out / "curve.jsonl").open("w") as curve:
-        for step, group in enumerate(batches(tokenizer, spec), start=1):
-            rate = spec.rate_at(step)
+        for step, group in enumerate(stream, start=1):
+            rate = spec.rate_at(step, None if end is None else end - step)
             for optimizer, share in zip(optimizers, (1.0, spec.embedding_rate), strict=True):
                 optimizer.param_groups[0]["lr"] = rate * share
             loss, _ = loss_and_hits(model, *_tensors(group, tokenizer.pad_token_id))
@@ -159,18 +188,20 @@ def pretrain(
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)
             total += loss.item()
-            if step % every == 0 or step == spec.steps:
+            if end is None and step >= spec.copying_steps and step % CHECK == 0:
+                recall = measure(model, tokenizer, spec.seed + 1, dialogues, ["recall"])["recall"]
+                if recall >= spec.copied:
+                    stream.copying, end = False, step + spec.steps
+                elif step >= GIVE_UP * spec.copying_steps:
+                    raise StarlabError(f"policy: after {step} steps recall is {recall:.2f}; try another seed or rate")
+            if step % every == 0 or step == end:
                 row = {"step": step, "loss": total / every, "cpu_seconds": time.process_time() - started}
                 total = 0.0
-                model.eval()
-                row |= {
-                    f"skill/{name}": value
-                    for name, value in measure(model, tokenizer, spec.seed + 1, dialogues).items()
-                }
-                model.train()
-                curve.write(json.dumps({k: round(v, 4) for k, v in row.items()}) + "\n")
+                mastery = measure(model, tokenizer, spec.seed + 1, dialogues)
+                row |= {f"skill/{name}": value for name, value in mastery.items()}
+                curve.write(json.dumps({key: round(value, 4) for key, value in row.items()}) + "\n")
                 curve.flush()
-            if step >= spec.steps:
+            if step == end:
                 break
     model.eval()
     model.save_pretrained(out)
