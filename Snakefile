@@ -21,6 +21,19 @@ include: "rules/findings.smk"
 report: "workflow/report/workflow.rst"
 
 
+# Why jobs failed, said once more at the very end, below all that Snakemake prints about them.
+FAILURES = Path(RESULTS, "logs", "failures.txt")
+
+
+onstart:
+    FAILURES.unlink(missing_ok=True)
+
+
+onerror:
+    if FAILURES.exists():
+        print("", *FAILURES.read_text().splitlines(), sep="\nstarlab: ", file=sys.stderr)
+
+
 localrules:
     all,
 

@@ -8,7 +8,7 @@ from snakemake.exceptions import WorkflowError
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 # Jobs find the package also in an environment that it is not installed in, and hash alike on every machine.
-os.environ["PYTHONPATH"] = sys.path[0]
+os.environ["PYTHONPATH"] = os.pathsep.join([sys.path[0], *filter(None, [os.environ.get("PYTHONPATH")])])
 os.environ.setdefault("PYTHONHASHSEED", "0")
 
 from starlab import matrix
@@ -76,14 +76,36 @@ def base_model(wildcards):
     return base_files(wildcards.scale)
 
 
-# Why jobs failed, said once more at the very end, below all that Snakemake prints about them.
-FAILURES = Path(RESULTS, "logs", "failures.txt")
+def synthesis_spec(wildcards):
+    """What one query set depends on: a panel on its own size, a training set on its name."""
+    panels = EXPERIMENT.data.panels.model_dump(exclude={"questions"})
+    own = {wildcards.set: panels[wildcards.set]} if wildcards.set in panels else {}
+    return EXPERIMENT.data.model_dump(exclude={"panels"}) | own
 
 
-onstart:
-    FAILURES.unlink(missing_ok=True)
+def query_database(wildcards):
+    """The database that a set asks about."""
+    return f"{RESULTS}/data/{'unseen' if wildcards.set == 'unseen' else 'training'}"
 
 
-onerror:
-    if FAILURES.exists():
-        print("", *FAILURES.read_text().splitlines(), sep="\nstarlab: ", file=sys.stderr)
+def sft_settings(wildcards):
+    """All that fine-tuning one scale depends on beside its seed."""
+    return matrix.sft_settings(EXPERIMENT, wildcards.scale)
+
+
+def reference_model(wildcards):
+    """The weights behind a reference: the shipped base, or the SFT model of this seed."""
+    kind, scale = wildcards.reference.split("-", 1)
+    if kind == "sft":
+        return expand(f"{RESULTS}/sft/{scale}/seed{wildcards.seed}/{{file}}", file=WEIGHTS)
+    return base_files(scale)
+
+
+def reference_settings(wildcards):
+    """Scale, and the hub model if there is one."""
+    kind, scale = wildcards.reference.split("-", 1)
+    return {
+        "kind": kind,
+        "scale": scale,
+        "model": EXPERIMENT.policy.ladder[scale].model_dump(exclude={"lora"}),
+    }

@@ -47,18 +47,6 @@ rule knowledge:
         "../workflow/scripts/knowledge.py"
 
 
-def synthesis_spec(wildcards):
-    """What one query set depends on: a panel on its own size, a training set on its name."""
-    panels = EXPERIMENT.data.panels.model_dump(exclude={"questions"})
-    own = {wildcards.set: panels[wildcards.set]} if wildcards.set in panels else {}
-    return EXPERIMENT.data.model_dump(exclude={"panels"}) | own
-
-
-def query_database(wildcards):
-    """The database that a set asks about."""
-    return f"{RESULTS}/data/{'unseen' if wildcards.set == 'unseen' else 'training'}"
-
-
 rule queries:
     input:
         database=query_database,

@@ -1,24 +1,6 @@
 # The checkpoints that are evaluated, not trained: what a run starts from, measured in the same way.
 
 
-def reference_model(wildcards):
-    """The weights behind a reference: the shipped base, or the SFT model of this seed."""
-    kind, scale = wildcards.reference.split("-", 1)
-    if kind == "sft":
-        return expand(f"{RESULTS}/sft/{scale}/seed{wildcards.seed}/{{file}}", file=WEIGHTS)
-    return base_files(scale)
-
-
-def reference_settings(wildcards):
-    """Scale, and the hub model if there is one."""
-    kind, scale = wildcards.reference.split("-", 1)
-    return {
-        "kind": kind,
-        "scale": scale,
-        "model": EXPERIMENT.policy.ladder[scale].model_dump(exclude={"lora"}),
-    }
-
-
 rule reference:
     input:
         **PANELS,

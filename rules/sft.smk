@@ -26,11 +26,6 @@ rule teacher:
         "../workflow/scripts/teacher.py"
 
 
-def sft_settings(wildcards):
-    """All that fine-tuning one scale depends on beside its seed."""
-    return matrix.sft_settings(EXPERIMENT, wildcards.scale)
-
-
 rule sft:
     input:
         tracking=ancient(rules.tracking_init.output),

@@ -12,6 +12,7 @@ from starlab.rollout import engine as engine_module
 from starlab.rollout.decoders import HuggingFaceDecoder, LeanDecoder
 from starlab.rollout.engine import Engine
 from starlab.rollout.episode import Decoding, Limits, Request, StopReason
+from starlab.rollout.sampling import Choice
 from starlab.travel.faults import Faults
 
 LIMITS = Limits(turn_tokens=64, total_tokens=300, calls=4)
@@ -39,7 +40,8 @@ def scripted(monkeypatch, tokenizer):
                 source.script = iter(script(tokenizer, *source.name))
             tokens.append(next(source.script))
         logprobs = torch.log_softmax(logits / decoding.temperature, -1)
-        return tokens, logprobs.gather(1, torch.tensor(tokens)[:, None])[:, 0].tolist()
+        chosen = logprobs.gather(1, torch.tensor(tokens)[:, None])[:, 0].tolist()
+        return Choice(tokens, chosen, [0.0] * len(tokens))
 
     class Named(engine_module.Noise):
         def __init__(self, seed, query_id, index):

@@ -182,6 +182,24 @@ def test_sampling_logprobs_serve_as_those_of_the_old_policy(start, tmp_path, tas
     assert torch.allclose(batch["old_per_token_logps"][mask], now[mask], atol=1e-4)
 
 
+def test_episodes_without_advantage_are_skipped_to_the_same_gradient(start, tmp_path, tasks, monkeypatch):
+    """Half the rows pull; skipping the others changes neither loss nor gradient of the stock computation."""
+    trainer, batch, _ = real_batch(start, tmp_path, tasks)
+    batch["advantages"] = torch.tensor([1.5, -0.5, -0.5, -0.5, 0.0, 0.0, 0.0, 0.0])
+    scored = []
+    original = RolloutTrainer._score
+    monkeypatch.setattr(RolloutTrainer, "_score", lambda *a: scored.append(a[-1].any(1).sum()) or original(*a))
+    results = []
+    for method in (RolloutTrainer._get_per_token_logps_and_entropies, GRPOTrainer._get_per_token_logps_and_entropies):
+        monkeypatch.setattr(RolloutTrainer, "_get_per_token_logps_and_entropies", method)
+        loss = trainer._compute_loss(trainer.model, dict(batch))
+        results.append((loss.detach(), torch.autograd.grad(loss, list(trainer.model.parameters()))))
+    assert scored == [4]
+    assert torch.allclose(results[0][0], results[1][0], atol=1e-6)
+    for one, other in zip(results[0][1], results[1][1], strict=True):
+        assert torch.allclose(one, other, rtol=1e-3, atol=1e-5)
+
+
 def test_zero_spread_gives_exactly_zero_gradient(start, tmp_path, tasks):
     trainer, batch, _ = real_batch(start, tmp_path, tasks)
     batch["advantages"] = torch.zeros(8)

@@ -44,9 +44,7 @@ class Plan:
     batches: tuple[Batch, ...]
 
     @staticmethod
-    def build(
-        pending: Sequence[Sequence[int]], lengths: Sequence[int], dtype: torch.dtype, device: Any
-    ) -> Plan:
+    def build(pending: Sequence[Sequence[int]], lengths: Sequence[int], dtype: torch.dtype, device: Any) -> Plan:
         """Plan feeding `pending[r]` (one token or more) to row r, which already holds `lengths[r]` tokens."""
         count = len(pending)
         ends = [length + len(tokens) for length, tokens in zip(lengths, pending, strict=True)]
@@ -100,9 +98,7 @@ class RaggedLayer(CacheLayerMixin):
         self.values = value_states.new_zeros(*shape, value_states.shape[-1])
         self.is_initialized = True
 
-    def update(
-        self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
-    ) -> tuple[Tensor, Tensor]:
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Write the packed states [1, kv_heads, N, head_dim] and return the whole buffers."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
@@ -137,12 +133,7 @@ class RaggedCache(Cache):
     @staticmethod
     def fitting(cache: RaggedCache | None, layers: int, rows: int, capacity: int) -> RaggedCache:
         """`cache` when it fits, or a new one. What an old one still holds is masked or overwritten."""
-        if (
-            cache is not None
-            and len(cache.layers) == layers
-            and cache.rows >= rows
-            and cache.capacity >= capacity
-        ):
+        if cache is not None and len(cache.layers) == layers and cache.rows >= rows and cache.capacity >= capacity:
             return cache
         return RaggedCache(layers, rows, capacity)
 

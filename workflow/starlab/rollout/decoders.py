@@ -98,9 +98,7 @@ class LeanDecoder:
 
     FAMILIES = ("qwen2", "llama")
 
-    def __init__(
-        self, model: PreTrainedModel, rows: int, capacity: int, cache: RaggedCache | None = None
-    ) -> None:
+    def __init__(self, model: PreTrainedModel, rows: int, capacity: int, cache: RaggedCache | None = None) -> None:
         config = model.config
         self.heads: int = config.num_attention_heads
         self.shared: int = config.num_key_value_heads
@@ -116,9 +114,7 @@ class LeanDecoder:
         cosine, sine = body.rotary_emb(self.embedding[:1, None], positions[None])
         self.cosine: Tensor = cosine[0, :, None]
         # rotate_half negates the first half of what it moves: put the sign into the table
-        self.sine: Tensor = torch.cat(
-            [-sine[0, :, None, : self.width // 2], sine[0, :, None, self.width // 2 :]], -1
-        )
+        self.sine: Tensor = torch.cat([-sine[0, :, None, : self.width // 2], sine[0, :, None, self.width // 2 :]], -1)
         self.layers = [self._layer(layer) for layer in body.layers]
 
     @classmethod
@@ -173,9 +169,7 @@ class LeanDecoder:
             layer.write(turned[:, self.heads :], states[:, rotated:])
             mixed = attend(turned[:, : self.heads], layer, plan, self.width**-0.5)
             hidden = hidden + F.linear(mixed.reshape(total, -1), out, out_bias)
-            gate, up = F.linear(F.rms_norm(hidden, (self.size,), mlp_norm, self.epsilon), gate_up).chunk(
-                2, -1
-            )
+            gate, up = F.linear(F.rms_norm(hidden, (self.size,), mlp_norm, self.epsilon), gate_up).chunk(2, -1)
             hidden = hidden + F.linear(F.silu(gate) * up, down)
         final = F.rms_norm(hidden[: plan.count], (self.size,), self.norm, self.epsilon)
         return F.linear(final, self.head).float()

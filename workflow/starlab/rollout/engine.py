@@ -40,17 +40,16 @@ class _Running:
     completion_ids: list[int] = field(default_factory=list)
     mask: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
+    entropies: list[float] = field(default_factory=list)
     turn_start: int = 0
     turns: int = 0
     calls: list[CallRecord] = field(default_factory=list)
 
-    def finish(
-        self, stop: StopReason, answer: str | None = None, error: FormatError | None = None
-    ) -> Episode:
+    def finish(self, stop: StopReason, answer: str | None = None, error: FormatError | None = None) -> Episode:
         return Episode(
             query_id=self.task.id, index=self.index, prompt_ids=self.prompt_ids,
             completion_ids=self.completion_ids, mask=self.mask, logprobs=self.logprobs, stop=stop,
-            calls=tuple(self.calls), turns=self.turns, answer=answer, error=error,
+            calls=tuple(self.calls), turns=self.turns, answer=answer, error=error, entropies=self.entropies,
         )  # fmt: skip
 
 
@@ -187,13 +186,14 @@ class _Rollout:
             active.extend(group)
         if len(sources) > len(logits):
             logits = logits[torch.tensor(sources, device=logits.device)]
-        tokens, logprobs = choose(logits, self.decoding, [r.noise for r in active])
-        self.statistics.sampled_tokens += len(tokens)
+        choice = choose(logits, self.decoding, [r.noise for r in active])
+        self.statistics.sampled_tokens += len(active)
         finished = []
-        for row, (running, token, logprob) in enumerate(zip(active, tokens, logprobs, strict=True)):
+        for row, (running, token, logprob, entropy) in enumerate(zip(active, *choice, strict=True)):
             running.completion_ids.append(token)
             running.mask.append(1)
             running.logprobs.append(logprob)
+            running.entropies.append(entropy)
             episode = self._advance(running, token)
             if episode is not None:
                 self.results[running.order] = episode
@@ -231,6 +231,7 @@ class _Rollout:
         running.completion_ids.extend(observation)
         running.mask.extend([0] * len(observation))
         running.logprobs.extend([0.0] * len(observation))
+        running.entropies.extend([0.0] * len(observation))
         running.turn_start = len(running.completion_ids)
         running.pending = [token, *observation]
         return None

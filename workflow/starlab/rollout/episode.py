@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ..protocol import FormatError
@@ -61,12 +61,12 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One episode. `completion_ids`, `mask` and `logprobs` have one entry per token after the prompt.
+    """One episode. `completion_ids`, `mask`, `logprobs` and `entropies` have one entry per token after the prompt.
 
     `mask` is 1 where the policy sampled the token and 0 where the environment wrote it. `logprobs` are
-    natural logs under softmax(logits / temperature), before any top-p truncation (temperature 1 when greedy),
-    and 0 where mask is 0. `answer` is set if and only if `stop` is ANSWERED; `error` says what broke the
-    protocol.
+    natural logs under softmax(logits / temperature), before any top-p truncation (temperature 1 when greedy), and
+    `entropies` are that distribution's, in nats; both are 0 where mask is 0. `answer` is set if and only if `stop`
+    is ANSWERED; `error` says what broke the protocol.
     """
 
     query_id: str
@@ -80,6 +80,7 @@ class Episode:
     turns: int
     answer: str | None = None
     error: FormatError | None = None
+    entropies: list[float] = field(default_factory=list)
 
     @property
     def sampled_tokens(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -27,29 +29,39 @@ class Noise:
         return self._block.pop()
 
 
-def choose(logits: Tensor, decoding: Decoding, noise: list[Noise]) -> tuple[list[int], list[float]]:
-    """Tokens and their log-probabilities for logits [n, vocabulary] (float32).
+class Choice(NamedTuple):
+    """One token for each of n rows."""
+
+    tokens: list[int]
+    logprobs: list[float]
+    entropies: list[float]
+    """Of the distribution that `logprobs` are from, in nats."""
+
+
+def choose(logits: Tensor, decoding: Decoding, noise: list[Noise]) -> Choice:
+    """Choose from logits [n, vocabulary] (float32).
 
     The log-probability is that of softmax(logits / temperature) before top-p truncation, at temperature 1
     when greedy: the number that a training forward at the same temperature recomputes.
     """
-    if decoding.temperature == 0.0:
-        logprobs = torch.log_softmax(logits, dim=-1)
-        tokens = logprobs.argmax(dim=-1)
-        return tokens.tolist(), logprobs.gather(1, tokens[:, None])[:, 0].tolist()
-    logprobs = torch.log_softmax(logits / decoding.temperature, dim=-1)
+    greedy = decoding.temperature == 0.0
+    logprobs = torch.log_softmax(logits if greedy else logits / decoding.temperature, dim=-1)
     weights = logprobs.exp()
-    if decoding.top_p < 1.0:
-        weights = _nucleus(weights, decoding.top_p)
+    entropies = -(weights * logprobs).sum(dim=-1)
+    tokens = logprobs.argmax(dim=-1, keepdim=True) if greedy else _draw(weights, decoding.top_p, noise)
+    return Choice(tokens[:, 0].tolist(), logprobs.gather(1, tokens)[:, 0].tolist(), entropies.tolist())
+
+
+def _draw(weights: Tensor, top_p: float, noise: list[Noise]) -> Tensor:
+    """[n, 1] tokens drawn with probabilities proportional to weights [n, vocabulary]."""
+    if top_p < 1.0:
+        weights = _nucleus(weights, top_p)
     cumulative = weights.cumsum(dim=-1, dtype=torch.float64)
     total = cumulative[:, -1]
-    drawn = (
-        torch.tensor([source.next() for source in noise], dtype=torch.float64, device=logits.device) * total
-    )
+    drawn = torch.tensor([source.next() for source in noise], dtype=torch.float64, device=weights.device) * total
     # rounding may lift the product to the total itself, where no token would be left
     drawn = torch.minimum(drawn, torch.nextafter(total, torch.zeros_like(total)))
-    tokens = torch.searchsorted(cumulative, drawn[:, None], right=True)
-    return tokens[:, 0].tolist(), logprobs.gather(1, tokens)[:, 0].tolist()
+    return torch.searchsorted(cumulative, drawn[:, None], right=True)
 
 
 def _nucleus(weights: Tensor, top_p: float) -> Tensor:

@@ -19,20 +19,14 @@ class StepCallback(TrainerCallback):
     def __init__(self, every: int, write: Callable[[int, dict[str, float]], None]) -> None:
         self._every, self._write = every, write
 
-    def on_log(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         logs: dict[str, float] = kwargs["logs"]
         if "grad_norm" not in logs:
             return  # the summary at the end of training
         step = state.global_step // self._every
         if not all(map(math.isfinite, (logs["loss"], logs["grad_norm"]))):
-            raise StarlabError(
-                f"step {step}: the loss is not finite; training diverged, lower the learning rate"
-            )
+            raise StarlabError(f"step {step}: the loss is not finite; training diverged, lower the learning rate")
         self._write(step, logs)
 
-    def on_save(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         checkpoints.seal(Path(args.output_dir) / f"checkpoint-{state.global_step}")

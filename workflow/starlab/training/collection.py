@@ -100,9 +100,7 @@ class Collector:
                 f" {len(episode.prompt_ids)} tokens of query {episode.query_id}'s prompt; raise it"
             )
         grade = self.tasks[episode.query_id].grade(episode.answer)
-        return Sample(
-            episode, grade, rewards.score(self.reward, grade, episode.well_formed, step, self.steps)
-        )
+        return Sample(episode, grade, rewards.score(self.reward, grade, episode.well_formed, step, self.steps))
 
     def _numbers(self, first: Sequence[Group], selection: Selection) -> dict[str, float]:
         """Means over the scheduled prompts' episodes, so that algorithms that select stay comparable; costs
@@ -122,12 +120,11 @@ class Collector:
             "calls": _mean([len(episode.calls) for episode in episodes]),
             "call_failures": _mean([call.failed for call in calls]),
             "turns": _mean([episode.turns for episode in episodes]),
+            "entropy": sum(sum(e.entropies) for e in episodes) / max(1, sum(e.sampled_tokens for e in episodes)),
             "sampled_tokens": _mean([episode.sampled_tokens for episode in episodes]),
             "episode_tokens": _mean([len(e.prompt_ids) + len(e.completion_ids) for e in episodes]),
             "masked_episodes": sum(
-                group.muted or sample.episode.overlong
-                for group in selection.groups
-                for sample in group.samples
+                group.muted or sample.episode.overlong for group in selection.groups for sample in group.samples
             ),
             "discarded_groups": selection.discarded,
             "refill_rounds": selection.rounds,

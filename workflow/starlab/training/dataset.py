@@ -51,9 +51,7 @@ def read_trajectories(path: Path) -> list[list[Message]]:
             messages = json.loads(line)["messages"]
             speaks_last = messages[-1]["role"] == "assistant"
         except (ValueError, KeyError, IndexError, TypeError) as error:
-            raise StarlabError(
-                f"{path}:{number}: not a trajectory ({error!r}); make the file again"
-            ) from error
+            raise StarlabError(f"{path}:{number}: not a trajectory ({error!r}); make the file again") from error
         if not speaks_last:
             raise StarlabError(
                 f"{path}:{number}: `messages` does not end with an assistant's turn; make the file again"

@@ -17,9 +17,7 @@ RL: Mapping[str, str] = {
     "hard_macro": "share of episodes that meet all hard constraints",
     "success": "share of episodes that pass everything",
     "format_errors": "share of episodes that break the protocol",
-    **{
-        f"format_error/{error.name.lower()}": f"share of episodes with {error.value}" for error in FormatError
-    },
+    **{f"format_error/{error.name.lower()}": f"share of episodes with {error.value}" for error in FormatError},
     "unparseable": "share of episodes with an answer that is no plan",
     "overlong": "share of episodes that a limit cut off",
     "masked_episodes": "episodes of the step that are left out of the loss",
@@ -36,7 +34,7 @@ RL: Mapping[str, str] = {
     "total_episodes": "episodes generated since the start",
     "total_generated_tokens": "tokens sampled since the start",
     "loss": "policy loss, mean of the step's updates",
-    "entropy": "mean entropy of the policy at trained tokens, in nats",
+    "entropy": "mean entropy of the policy at the tokens it sampled, at the sampling temperature, in nats",
     "clip_share": "share of trained tokens whose ratio was clipped",
     "clip_low_share": "share of trained tokens clipped below",
     "clip_high_share": "share of trained tokens clipped above",

@@ -98,9 +98,7 @@ def train_rl(
         logger.info("resuming after step %d of %d", done, spec.steps)
     trainer.train(resume_from_checkpoint=str(newest) if newest else None)
     if trainer.state.global_step != spec.steps * updates:
-        raise StarlabError(
-            f"{folder}: training ended after {trainer.state.global_step} updates; run it again"
-        )
+        raise StarlabError(f"{folder}: training ended after {trainer.state.global_step} updates; run it again")
     model = trainer.model
     if spec.lora is not None:
         model = model.merge_and_unload()
@@ -118,9 +116,7 @@ def train_rl(
     return summary
 
 
-def _build(
-    spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, log: Log | None
-) -> tuple[Any, Record]:
+def _build(spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, log: Log | None) -> tuple[Any, Record]:
     from ..rollout.engine import Engine
     from .callbacks import StepCallback
     from .collection import Collected, Collector
@@ -237,10 +233,8 @@ class _StepWatch:
             {
                 **numbers,
                 "total_episodes": last.get("total_episodes", 0.0) + numbers["episodes"],
-                "total_generated_tokens": last.get("total_generated_tokens", 0.0)
-                + numbers["generated_tokens"],
+                "total_generated_tokens": last.get("total_generated_tokens", 0.0) + numbers["generated_tokens"],
                 "loss": logs["loss"],
-                "entropy": logs["entropy"],
                 "clip_share": logs["clip_ratio/region_mean"],
                 "clip_low_share": logs["clip_ratio/low_mean"],
                 "clip_high_share": logs["clip_ratio/high_mean"],

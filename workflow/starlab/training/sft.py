@@ -75,9 +75,7 @@ def train_sft(
         logger.info("resuming after step %d of %d", done, steps)
     trainer.train(resume_from_checkpoint=str(newest) if newest else None)
     if trainer.state.global_step != steps:
-        raise StarlabError(
-            f"{folder}: training ended after {trainer.state.global_step} of {steps} steps; run it again"
-        )
+        raise StarlabError(f"{folder}: training ended after {trainer.state.global_step} of {steps} steps; run it again")
     model = trainer.model if spec.lora is None else trainer.model.merge_and_unload()
     checkpoints.save_model(model, tokenizer, out)
     checkpoints.prune(folder)
@@ -153,9 +151,7 @@ def _trainer(
         dataloader_pin_memory=False,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
-    dataset = Dataset.from_dict(
-        {"input_ids": [e.input_ids for e in examples], "labels": [e.labels for e in examples]}
-    )
+    dataset = Dataset.from_dict({"input_ids": [e.input_ids for e in examples], "labels": [e.labels for e in examples]})
     trainer = SFTTrainer(
         model,
         arguments,

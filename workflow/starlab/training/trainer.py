@@ -5,6 +5,7 @@ Differences from the stock trainer, each in one method:
   them;
 - the log-probabilities of the behaviour policy are those recorded while sampling (equal to a forward at the
   same temperature to 1e-5), so no extra pass computes them;
+- episodes with advantage zero are skipped: they have no gradient (they do count in every normaliser);
 - logits are computed at trained tokens only, and rows are padded to the longest of a few similar ones, on the
   right, so that attention needs no mask.
 """
@@ -31,14 +32,13 @@ Collect = Callable[[Sequence[str], int], Collected]
 class RolloutTrainer(GRPOTrainer):
     """Prompts are task ids (strings); a step is one collection followed by its minibatch updates."""
 
-    def __init__(
-        self, model: Any, args: GRPOConfig, ids: Sequence[str], collect: Collect, **kwargs: Any
-    ) -> None:
+    def __init__(self, model: Any, args: GRPOConfig, ids: Sequence[str], collect: Collect, **kwargs: Any) -> None:
         from datasets import Dataset
 
         self._collect = collect
         self._sampled_logprobs: list[list[float]] = []
         self._loss_mask: Tensor | None = None
+        self._elsewhere: Tensor | None = None
         dataset = Dataset.from_dict({"prompt": list(ids)})
         super().__init__(
             model, [given_reward], args, train_dataset=dataset, rollout_func=RolloutTrainer._rollout, **kwargs
@@ -47,9 +47,7 @@ class RolloutTrainer(GRPOTrainer):
 
     @property
     def updates_per_step(self) -> int:
-        return int(
-            self.args.steps_per_generation * self.num_iterations // self.args.gradient_accumulation_steps
-        )
+        return int(self.args.steps_per_generation * self.num_iterations // self.args.gradient_accumulation_steps)
 
     @staticmethod
     def _rollout(prompts: list[str], trainer: RolloutTrainer) -> dict[str, Any]:
@@ -67,11 +65,13 @@ class RolloutTrainer(GRPOTrainer):
         }
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
-        self._loss_mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
+        pulls = inputs["advantages"] != 0
+        self._loss_mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool() & pulls[:, None]
+        self._elsewhere = inputs.get("old_per_token_logps")
         try:
             return super()._compute_loss(model, inputs)
         finally:
-            self._loss_mask = None
+            self._loss_mask = self._elsewhere = None
 
     def _get_per_token_logps_and_entropies(
         self,
@@ -82,26 +82,31 @@ class RolloutTrainer(GRPOTrainer):
         *args: Any,
         **kwargs: Any,
     ) -> tuple[Tensor, Tensor, None]:
-        """Log-probabilities and entropies [B, logits_to_keep], zero where there is no loss.
+        """Log-probabilities and entropies [B, logits_to_keep], computed where there is a gradient.
 
-        Called without a loss mask, it is TRL asking for the behaviour policy right after a rollout.
+        Elsewhere the log-probabilities are those of the old policy, so that the ratio is 1. Called without a loss
+        mask, it is TRL asking for the old policy right after a rollout.
         """
         if self._loss_mask is None:
             old = torch.zeros(len(input_ids), logits_to_keep, device=input_ids.device)
             for row, logprobs in zip(old, self._sampled_logprobs, strict=True):
                 row[: len(logprobs)] = torch.tensor(logprobs)
             return old, torch.zeros_like(old), None
-        return (*self._score(model, input_ids, attention_mask, self._loss_mask), None)
+        logps, entropies = self._score(model, input_ids, attention_mask, self._loss_mask)
+        if self._elsewhere is not None:
+            logps = torch.where(self._loss_mask, logps, self._elsewhere)
+        return logps, entropies, None
 
-    def _score(
-        self, model: Any, input_ids: Tensor, attention_mask: Tensor, mask: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def _score(self, model: Any, input_ids: Tensor, attention_mask: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         rows, width = input_ids.shape
         columns = mask.shape[1]
         inner = model.get_base_model() if hasattr(model, "get_base_model") else model
         lengths = attention_mask.sum(1)
         left = attention_mask.argmax(1)  # prompts are padded on the left
-        order = lengths.argsort(descending=True, stable=True)
+        wanted = mask.any(1).nonzero()[:, 0]
+        if not len(wanted):
+            wanted = wanted.new_zeros(1)  # keeps the graph: a minibatch without loss has a zero gradient
+        order = wanted[lengths[wanted].argsort(descending=True, stable=True)]
         places: list[Tensor] = []
         logps: list[Tensor] = []
         entropies: list[Tensor] = []
@@ -111,22 +116,16 @@ class RolloutTrainer(GRPOTrainer):
             ids = input_ids[bucket].gather(1, index)
             hidden = inner.base_model(input_ids=ids, use_cache=False).last_hidden_state
             row, column = mask[bucket].nonzero(as_tuple=True)
-            if not len(row):
-                # keep the graph connected, so that a minibatch without loss has a zero gradient
-                hidden = hidden[:0, 0]
-                targets = ids.new_zeros(0)
-            else:
-                position = width - columns + column - left[bucket][row]
-                hidden, targets = hidden[row, position - 1], ids[row, position]
-            logp, entropy = _logprobs(inner.get_output_embeddings()(hidden) / self.temperature, targets)
+            position = width - columns + column - left[bucket][row]
+            logits = inner.get_output_embeddings()(hidden[row, position - 1]) / self.temperature
+            logp, entropy = _logprobs(logits, ids[row, position])
             places.append(bucket[row] * columns + column)
             logps.append(logp)
             entropies.append(entropy)
         place = torch.cat(places)
         blank = torch.zeros(rows * columns, device=input_ids.device)
         scattered = blank.index_put((place,), torch.cat(logps)).view(rows, columns)
-        entropy = blank.index_put((place,), torch.cat(entropies)).view(rows, columns)
-        return scattered, entropy
+        return scattered, blank.index_put((place,), torch.cat(entropies)).view(rows, columns)
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """Our runs describe themselves in train.json."""
