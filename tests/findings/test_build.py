@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from starlab.findings import figures, learning, report, tables
+from starlab.findings import figures, learning, provenance, report, tables
 from starlab.findings.build import Findings, build_findings, compute
 from starlab.findings.claims import CLAIMS
 from synthetic import World, paper_truth, write_world
 
 CELLS = ["m-macro-grpo-mixed1000-noise0", "m-macro-grpo-mixed1000-noise5", "m-macro-grpo-mixed1000-noise10"]
 ARPO = "s-macro-arpo-mixed1000-noise0"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def still_checkout() -> Iterator[None]:
+    """The commit is part of the report; someone may commit while the tests run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(provenance, "code_version", lambda: "a commit")
+        yield
 
 
 @pytest.fixture(scope="module")

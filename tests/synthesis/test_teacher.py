@@ -101,19 +101,35 @@ def test_a_failed_call_is_made_again(sft):
 
 def test_a_thought_after_every_listing_says_what_is_picked(sft):
     """The wishes that the listing is about and the rows chosen from it; the plan then uses just these."""
-    for trajectory in taught(sft, 0.0):
+    teacher = Teacher(0.0, 0, NO_FAULTS)
+    for row in sft.queries:
+        trajectory = teacher.answer(TravelTask(row.query, sft.database), row.witness)
         turns = [message["content"] for message in trajectory.messages[2:]]
         for call, response, following in zip(turns[::2], turns[1::2], turns[2::2], strict=False):
             thought = following.partition("<think>")[2].partition("</think>")[0]
             if "No result" in response:
                 assert thought == ""
             elif "SearchAccommodation" in call:
-                asked = next(q.query for q in sft.queries if q.query.id == trajectory.query_id).local_constraint
-                wishes = rendering.hotel_requests(asked)
+                wishes = rendering.hotel_requests(row.query.local_constraint)
                 assert thought.startswith(wishes) and thought.removeprefix(wishes) in response
                 assert thought.removeprefix(wishes) in turns[-1]
             else:
                 assert thought
+
+
+def test_wishes_are_restated_as_often_as_told(sft):
+    asked = [row for row in sft.queries if row.query.local_constraint.room_type]
+
+    def restated(share):
+        teacher = Teacher(0.0, 0, NO_FAULTS, restate=share)
+        said = 0
+        for row in asked:
+            wishes = rendering.hotel_requests(row.query.local_constraint)
+            messages = teacher.answer(TravelTask(row.query, sft.database), row.witness).messages
+            said += any(f"<think>{wishes}" in message["content"] for message in messages)
+        return said / len(asked)
+
+    assert restated(0.0) == 0.0 and restated(1.0) == 1.0 and 0.0 < restated(0.5) < 1.0
 
 
 def test_failures_change_neither_choices_nor_plans(sft):

@@ -111,6 +111,8 @@ class Teacher(Section):
 
     skill: Share = 0.0
     """How it picks rows: 0 at random (right protocol, chance plans), 1 by solving the query."""
+    restate: Share = 0.3
+    """Share of its thoughts that say again what was asked, the habit that makes picking reliable and RL can discover."""
     retry_rate: Share = 0.1
     """Share of its calls that fail once, to show the policy how to try again."""
     keep: Share = 0.8

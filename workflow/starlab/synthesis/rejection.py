@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ class TeachingSpec:
 
     skill: float = 0.0
     """How the teacher chooses: 0 any row it was shown, 1 the solver's."""
+    restate: float = 0.3
+    """Share of its thoughts that say again what was asked of a hotel or a meal."""
     retry_rate: float = 0.1
     """Probability that one of its calls fails, so that it shows how to try again."""
     keep: float = 0.8
@@ -46,7 +48,7 @@ class TeachingSpec:
     """Draws the teacher's choices and the failures."""
 
     def __post_init__(self) -> None:
-        for name in ("skill", "retry_rate", "keep"):
+        for name in ("skill", "restate", "retry_rate", "keep"):
             if not 0 <= getattr(self, name) <= 1:
                 raise StarlabError(f"sft.teacher.{name}: {getattr(self, name)} is not between 0 and 1")
 
@@ -55,7 +57,7 @@ def teach(
     solved: Iterable[SolvedQuery], database: Database, spec: TeachingSpec
 ) -> list[tuple[Query, Trajectory]]:
     """One trajectory for every query."""
-    teacher = Teacher(spec.skill, spec.seed, Faults(spec.retry_rate, spec.seed))
+    teacher = Teacher(spec.skill, spec.seed, Faults(spec.retry_rate, spec.seed), spec.restate)
     return [(row.query, teacher.answer(TravelTask(row.query, database), row.witness)) for row in solved]
 
 
@@ -109,7 +111,7 @@ def trajectory_card(
         "set": "trajectories",
         "trajectories": len(kept),
         "sha256": sha256,
-        "teacher": {"skill": spec.skill, "retry_rate": spec.retry_rate, "keep": spec.keep, "seed": spec.seed},
+        "teacher": {name: value for name, value in asdict(spec).items() if name != "trajectories"},
         "yield": {level: _rate(succeeded[level], count) for level, count in _by_level(tried).items()}
         | {"all": _rate(succeeded.total(), tried.total())},
         "tried": _by_level(tried),

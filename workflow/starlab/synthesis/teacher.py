@@ -9,7 +9,7 @@ row among those it was shown. At skill 0 plans succeed by chance, at 1 they are 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from ..tasks import Grade
 from ..travel.database import Attraction, Hotel, Restaurant
 from ..travel.faults import Faults
 from ..travel.plan import Drive, FlightRide, Place, Plan, Ride, Taxi, Venue, render
+from ..travel.query import LocalConstraint
 from ..travel.rendering import hotel_requests, meal_requests, note
 from ..travel.task import TravelTask
 from .outline import HOME, Choices, Outline, fill, outline_of, places_of, plain
@@ -104,13 +105,15 @@ class Teacher:
     skill: float
     seed: int
     faults: Faults
+    restate: float = 1.0
+    """Share of its thoughts on hotels and meals that say again what was asked, before they say what is picked."""
 
     def answer(self, task: TravelTask, witness: Plan, episode: int = 0) -> Trajectory:
         """Work on one query, of which `witness` is the solver's plan."""
         rng = generator("teacher", self.seed, task.id, episode)
         dialogue = _Episode(task, self.faults, episode, task.prompt())
         try:
-            plan = _Trip(dialogue, witness, rng, self.skill).plan()
+            plan = _Trip(dialogue, witness, rng, self.skill, self.restate).plan()
         except _GaveUp:
             plan = None
         text = None if plan is None else render(plan)
@@ -135,6 +138,7 @@ class _Trip:
     witness: Plan
     rng: random.Random
     skill: float
+    restate: float
     outline: Outline = field(init=False)
     places: tuple[str, ...] = field(init=False)
 
@@ -162,6 +166,11 @@ class _Trip:
         """The solver's choice with probability `skill`, if there is one; else any of `options`."""
         lucky = self.rng.random() < self.skill
         return best if lucky and best is not None else self.rng.choice(options)
+
+    def _note(self, picks: Sequence[str], requests: Callable[[LocalConstraint], str]) -> None:
+        """Say what is picked and, now and then, before that what was asked."""
+        said = self.rng.random() < self.restate
+        self.dialogue.note(picks, requests(self.dialogue.task.query.local_constraint) if said else "")
 
     def _cities(self) -> tuple[str, ...]:
         query, database = self.dialogue.task.query, self.dialogue.task.database
@@ -237,7 +246,7 @@ class _Trip:
         if not shown:
             return None
         hotel = self._pick(best if best in shown else None, shown)
-        self.dialogue.note([hotel], hotel_requests(self.dialogue.task.query.local_constraint))
+        self._note([hotel], hotel_requests)
         return hotel
 
     def _restaurants(self, city: str, count: int) -> tuple[str, ...]:
@@ -246,7 +255,7 @@ class _Trip:
         shown = _as_listed(self.dialogue.task.database.restaurants_in(city), text)
         solved = [venue for day in self.witness.days for _, venue in day.meals()]
         chosen = self._several(shown, solved, city, count)
-        self.dialogue.note(chosen, meal_requests(self.dialogue.task.query.local_constraint))
+        self._note(chosen, meal_requests)
         return chosen
 
     def _sights(self, city: str, count: int) -> tuple[str, ...]:
