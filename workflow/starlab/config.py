@@ -111,8 +111,8 @@ class Teacher(Section):
 
     skill: Share = 0.0
     """How it picks rows: 0 at random (right protocol, chance plans), 1 by solving the query."""
-    restate: Share = 0.3
-    """Share of its thoughts that say again what was asked, the habit that makes picking reliable and RL can discover."""
+    restate: Share = 0.4
+    """Share of its thoughts that say again what was asked: a habit that makes picks right, left for RL to find."""
     retry_rate: Share = 0.1
     """Share of its calls that fail once, to show the policy how to try again."""
     keep: Share = 0.8
@@ -128,7 +128,7 @@ class Sft(Section):
     """Where the trajectories come from."""
     replay: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.5
     """Share of general tool-use examples mixed in, so that out-of-domain skill is not forgotten."""
-    epochs: Rate = 4.0
+    epochs: Rate = 8.0
     """Passes over the mixture."""
     lr: PerScale = {EVERY: 1.0e-3}
     """Learning rate."""

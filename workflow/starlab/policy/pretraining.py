@@ -206,13 +206,25 @@ def pretrain(
     model.eval()
     model.save_pretrained(out)
     tokenizer.save_pretrained(out)
+    write_card(model, tokenizer, spec, out, time.process_time() - started, 3 * dialogues)
+
+
+def write_card(
+    model: Qwen2ForCausalLM,
+    tokenizer: PreTrainedTokenizerBase,
+    spec: PretrainingSpec,
+    folder: Path,
+    cpu_seconds: float,
+    dialogues: int,
+) -> None:
+    """Describe the model in `folder`: how it was made, its hash, and its skills on fresh dialogues."""
     card = {
         "spec": asdict(spec),
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "cpu_seconds": round(time.process_time() - started, 1),
-        "sha256": hashlib.sha256((out / "model.safetensors").read_bytes()).hexdigest(),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "cpu_seconds": round(cpu_seconds, 1),
+        "sha256": hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest(),
         "skills": {
-            name: round(value, 3) for name, value in measure(model, tokenizer, spec.seed + 2, 3 * dialogues).items()
+            name: round(value, 3) for name, value in measure(model, tokenizer, spec.seed + 2, dialogues).items()
         },
     }
-    (out / "card.json").write_text(json.dumps(card, indent=2) + "\n")
+    (folder / "card.json").write_text(json.dumps(card, indent=2) + "\n")

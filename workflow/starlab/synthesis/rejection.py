@@ -36,7 +36,7 @@ class TeachingSpec:
 
     skill: float = 0.0
     """How the teacher chooses: 0 any row it was shown, 1 the solver's."""
-    restate: float = 0.3
+    restate: float = 0.4
     """Share of its thoughts that say again what was asked of a hotel or a meal."""
     retry_rate: float = 0.1
     """Probability that one of its calls fails, so that it shows how to try again."""
