@@ -53,10 +53,10 @@ def finished(start, tasks, tmp_path_factory):
 
 
 def test_the_policy_learns(start, tasks, tmp_path):
-    train_rl(replace(RL, steps=24), tasks, start, tmp_path)
+    train_rl(replace(RL, steps=15, prompts=4, group=8, lr=5e-3), tasks, start, tmp_path)
     success = [row["success"] for row in lines(tmp_path)]
     assert 0.2 < success[0] < 0.8
-    assert sum(success[-6:]) / 6 > 0.85
+    assert sum(success[-4:]) / 4 > 0.85
 
 
 def test_artifacts_and_metrics(finished):
