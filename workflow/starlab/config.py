@@ -130,7 +130,7 @@ class Sft(Section):
     """Share of general tool-use examples mixed in, so that out-of-domain skill is not forgotten."""
     epochs: Rate = 8.0
     """Passes over the mixture."""
-    lr: PerScale = {EVERY: 1.0e-3}
+    lr: PerScale = {EVERY: 1.5e-3}
     """Learning rate."""
     batch: Count = 16
     """Trajectories in a gradient step."""
@@ -152,7 +152,7 @@ class Rl(Section):
     """Queries in a step."""
     group: Annotated[int, Field(ge=2)] = 8
     """Rollouts for each query (G)."""
-    lr: PerScale = {EVERY: 2.0e-4}
+    lr: PerScale = {EVERY: 3.0e-4}
     """Learning rate, constant."""
     minibatches: Count = 2
     """Optimizer updates that a step's rollouts are split into."""
