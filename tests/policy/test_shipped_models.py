@@ -5,7 +5,6 @@ import random
 from pathlib import Path
 
 import pytest
-
 from starlab.checkpoint import check
 from starlab.policy.bases import RECIPES
 from starlab.policy.pretraining import measure

@@ -80,7 +80,7 @@ def trajectories(tmp_path_factory, tasks):
 
 @pytest.fixture(scope="session")
 def sft_spec():
-    return SftSpec(seed=0, replay=0.0, epochs=15.0, lr=1e-2, batch=16, save_every=20)
+    return SftSpec(seed=0, replay=0.0, epochs=25.0, lr=1e-2, batch=16, save_every=20)
 
 
 @pytest.fixture(scope="session")

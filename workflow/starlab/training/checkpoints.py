@@ -82,8 +82,8 @@ def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
 def load_model(folder: Path) -> tuple[Any, Any]:
     """(model, tokenizer) of a model folder, in float32 with SDPA attention.
 
-    The tokenizer is read from `tokenizer.json` as it stands: `AutoTokenizer` would see a Qwen2 model and put Qwen2's own
-    splitting around our vocabulary, which drops line breaks without a word.
+    The tokenizer is read from `tokenizer.json` as it stands: `AutoTokenizer` would see a Qwen2 model and put Qwen2's
+    own splitting around our vocabulary, which drops line breaks without a word.
     """
     import torch
     from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
