@@ -128,9 +128,9 @@ class Sft(Section):
     """Where the trajectories come from."""
     replay: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.5
     """Share of general tool-use examples mixed in, so that out-of-domain skill is not forgotten."""
-    epochs: Rate = 8.0
+    epochs: Rate = 6.0
     """Passes over the mixture."""
-    lr: PerScale = {EVERY: 1.5e-3}
+    lr: PerScale = {EVERY: 1.0e-3}
     """Learning rate."""
     batch: Count = 16
     """Trajectories in a gradient step."""

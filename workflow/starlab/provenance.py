@@ -27,5 +27,5 @@ def file_sha256(path: Path) -> str:
 
 
 def _git(where: Path, *words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=where, capture_output=True, text=True, check=True, timeout=10)
+    done = subprocess.run(["git", *words], cwd=where, capture_output=True, text=True, check=True, timeout=60)
     return done.stdout.strip()

@@ -31,7 +31,7 @@ class SftSpec:
     seed: int
     replay: float = 0.5
     """Share of general tool-use dialogues in the mixture."""
-    epochs: float = 8.0
+    epochs: float = 6.0
     lr: float = 1e-3
     """Peak rate; warm-up, then cosine to zero."""
     batch: int = 16
