@@ -103,6 +103,11 @@ class RaggedLayer(CacheLayerMixin):
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         self.write(key_states[0].transpose(0, 1), value_states[0].transpose(0, 1))
+        return self.buffers()
+
+    def buffers(self) -> tuple[Tensor, Tensor]:
+        """Keys and values of all rows, once they are allocated."""
+        assert self.keys is not None and self.values is not None
         return self.keys, self.values
 
     def write(self, keys: Tensor, values: Tensor) -> None:
@@ -124,7 +129,7 @@ class RaggedLayer(CacheLayerMixin):
 class RaggedCache(Cache):
     """The layers of one model, and the row operations of a batch whose rows come and go."""
 
-    layers: list[RaggedLayer]
+    layers: list[RaggedLayer]  # type: ignore[assignment]  # lists are invariant
 
     def __init__(self, layers: int, rows: int, capacity: int) -> None:
         super().__init__(layers=[RaggedLayer(rows, capacity) for _ in range(layers)])
@@ -151,8 +156,8 @@ class RaggedCache(Cache):
         index: Any = slice(low, high) if len(targets) == high - low else list(targets)
         for layer in self.layers:
             if layer.is_initialized:
-                layer.keys[index, :, :length] = layer.keys[source, :, :length]
-                layer.values[index, :, :length] = layer.values[source, :, :length]
+                for buffer in layer.buffers():
+                    buffer[index, :, :length] = buffer[source, :, :length]
 
 
 def attend(query: Tensor, layer: RaggedLayer, plan: Plan, scale: float) -> Tensor:

@@ -107,7 +107,7 @@ class LeanDecoder:
         self.size: int = config.hidden_size
         self.cache = RaggedCache.fitting(cache, config.num_hidden_layers, rows, capacity)
         self.embedding: Tensor = model.get_input_embeddings().weight  # type: ignore[assignment]
-        self.head: Tensor = model.get_output_embeddings().weight  # type: ignore[union-attr,assignment]
+        self.head: Tensor = model.get_output_embeddings().weight
         body: Any = model.model
         self.norm: Tensor = body.norm.weight
         positions = torch.arange(capacity, device=self.embedding.device)

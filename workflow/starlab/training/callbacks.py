@@ -29,4 +29,4 @@ class StepCallback(TrainerCallback):
         self._write(step, logs)
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        checkpoints.seal(Path(args.output_dir) / f"checkpoint-{state.global_step}")
+        checkpoints.seal(Path(str(args.output_dir)) / f"checkpoint-{state.global_step}")

@@ -55,5 +55,5 @@ SFT: Mapping[str, str] = {
     "step_seconds": "wall time of the step",
 }
 
-STEP: Mapping[str, str] = SFT | RL
+STEP: Mapping[str, str] = {**SFT, **RL}
 """Every name."""

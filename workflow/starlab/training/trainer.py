@@ -69,7 +69,8 @@ class RolloutTrainer(GRPOTrainer):
         self._loss_mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool() & pulls[:, None]
         self._elsewhere = inputs.get("old_per_token_logps")
         try:
-            return super()._compute_loss(model, inputs)
+            loss: Tensor = super()._compute_loss(model, inputs)
+            return loss
         finally:
             self._loss_mask = self._elsewhere = None
 

@@ -139,7 +139,8 @@ def generate(seed: int, name: str, spec: MiniatureSpec | None = None) -> Databas
         state: tuple(cities[index * spec.cities_per_state : (index + 1) * spec.cities_per_state])
         for index, state in enumerate(names.STATES[: spec.states])
     }
-    legs, flights = [], []
+    legs: list[Leg] = []
+    flights: list[Flight] = []
     for origin in cities:
         for destination in cities:
             if origin == destination:
