@@ -33,23 +33,28 @@ def script(tokenizer, task_id: str, index: int) -> list[int]:
 def scripted(monkeypatch, tokenizer):
     """Force the tokens of `script`, keeping the log-probabilities that the engine computes for them."""
 
-    def choose(logits, decoding, noise):
-        tokens = []
-        for source in noise:
-            if not hasattr(source, "script"):
-                source.script = iter(script(tokenizer, *source.name))
-            tokens.append(next(source.script))
+    def choose(logits, decoding, noise, width=1):
+        askers = max(map(len, noise))
+        tokens = torch.zeros(len(logits), askers, dtype=torch.long)
+        for row, sources in enumerate(noise):
+            for column, source in enumerate(sources):
+                coming = torch.tensor(source.peek(width))
+                tokens[row * width : row * width + len(coming), column] = coming
         logprobs = torch.log_softmax(logits / decoding.temperature, -1)
-        chosen = logprobs.gather(1, torch.tensor(tokens)[:, None])[:, 0].tolist()
-        return Choice(tokens, chosen, [0.0] * len(tokens))
+        return Choice(tokens.tolist(), logprobs.gather(1, tokens).tolist(), [0.0] * len(tokens))
 
-    class Named(engine_module.Noise):
+    class Scripted:
         def __init__(self, seed, query_id, index):
-            super().__init__(seed, query_id, index)
-            self.name = (query_id, index)
+            self.script = script(tokenizer, query_id, index)
+
+        def peek(self, count):
+            return self.script[:count]
+
+        def drop(self, count):
+            del self.script[:count]
 
     monkeypatch.setattr(engine_module, "choose", choose)
-    monkeypatch.setattr(engine_module, "Noise", Named)
+    monkeypatch.setattr(engine_module, "Noise", Scripted)
 
 
 @pytest.fixture(params=["lean", "transformers"])

@@ -3,10 +3,12 @@
 Layers hold preallocated [rows, kv_heads, capacity, head_dim] tensors. A forward pass feeds a *packed* batch:
 all new tokens of all rows in one line, so that no computation is spent on padding. Its layout (`Plan`) is
 
-    tokens 0..n-1     the last new token of rows 0..n-1, one each: the tokens whose logits are wanted
-    tokens n..        the earlier new tokens (prompts, observations), row by row
+    tokens 0..n*w-1   the last w new tokens of rows 0..n-1: those whose logits are wanted
+    tokens n*w..      the earlier new tokens (prompts, observations), row by row
 
-so that attention is one dense call for the last tokens and one for the rows that have more to feed.
+Attention is one dense call for the wanted tokens of all rows, on the cache as it lies, and one call for every row
+that needs another: it has more to feed, or it is so much longer than the others that padding them to it would cost
+more than the call.
 """
 
 from __future__ import annotations
@@ -20,15 +22,18 @@ import torch.nn.functional as F
 from torch import Tensor
 from transformers.cache_utils import Cache, CacheLayerMixin
 
+CALL = 200
+"""What one more attention call costs, in cached tokens that could be read in its time."""
+
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Earlier new tokens of S rows of about the same number, padded to m each, as attention wants them."""
+class Stretch:
+    """Consecutive packed tokens of one row that are attended by themselves."""
 
-    rows: Tensor  # [S] rows of the cache
-    index: Tensor  # [S, m] packed token of each place; padding points at any token
-    filled: Tensor  # [S, m] bool, False at padding
-    bias: Tensor  # [S, 1, m, longest], 0 where a token may look and -inf elsewhere
+    row: int
+    tokens: slice  # of the packed batch
+    end: int  # tokens that the row has after the last of them
+    bias: Tensor | None  # [m, end], 0 where a token may look and -inf elsewhere; None for a single token
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,41 +44,69 @@ class Plan:
     positions: Tensor
     rows: Tensor
     count: int  # n: rows in the batch
-    longest: int  # tokens in the longest row after this pass
-    bias: Tensor  # [n, 1, 1, longest], 0 where a row has a token and -inf beyond its end
-    batches: tuple[Batch, ...]
+    width: int  # w: wanted tokens of each row
+    reach: int  # cached tokens that the dense call looks at; longer rows are among the stretches
+    bias: Tensor  # [n, 1, w, reach], 0 where a token may look and -inf elsewhere
+    stretches: tuple[Stretch, ...]
+
+    @property
+    def wanted(self) -> int:
+        """Tokens whose logits are wanted; they come first."""
+        return self.count * self.width
 
     @staticmethod
-    def build(pending: Sequence[Sequence[int]], lengths: Sequence[int], dtype: torch.dtype, device: Any) -> Plan:
-        """Plan feeding `pending[r]` (one token or more) to row r, which already holds `lengths[r]` tokens."""
+    def build(
+        pending: Sequence[Sequence[int]], lengths: Sequence[int], dtype: torch.dtype, device: Any, width: int = 1
+    ) -> Plan:
+        """Plan feeding `pending[r]` (`width` tokens or more) to row r, which already holds `lengths[r]` tokens."""
         count = len(pending)
         ends = [length + len(tokens) for length, tokens in zip(lengths, pending, strict=True)]
-        ids = [tokens[-1] for tokens in pending]
-        positions = [end - 1 for end in ends]
-        rows = list(range(count))
-        spans: dict[int, list[tuple[int, int, int]]] = {}  # size class -> (row, first packed token, count)
+        reach = _reach(ends)
+        ids: list[int] = []
+        positions: list[int] = []
+        rows: list[int] = []
+        for row, (tokens, end) in enumerate(zip(pending, ends, strict=True)):
+            ids.extend(tokens[-width:])
+            positions.extend(range(end - width, end))
+            rows.extend([row] * width)
+        spans = [(row, row * width, width, end) for row, end in enumerate(ends) if end > reach]
         for row, tokens in enumerate(pending):
-            extra = len(tokens) - 1
+            extra = len(tokens) - width
             if extra:
-                spans.setdefault(extra.bit_length(), []).append((row, len(ids), extra))
-                ids.extend(tokens[:-1])
+                spans.append((row, len(ids), extra, lengths[row] + extra))
+                ids.extend(tokens[:extra])
                 positions.extend(range(lengths[row], lengths[row] + extra))
                 rows.extend([row] * extra)
-        longest = max(ends)
         table = torch.tensor([ids, positions, rows], dtype=torch.long, device=device)
-        places = torch.arange(longest, device=device)
-        bias = _bias(places > table[1, :count, None], dtype)[:, None, None, :]
-        batches = tuple(_batch(group, table[1], places, dtype) for group in spans.values())
-        return Plan(table[0], table[1], table[2], count, longest, bias, batches)
+        places = torch.arange(max(ends), device=device)
+        hidden = places[:reach] > table[1, : count * width, None]
+        stretches = tuple(
+            Stretch(row, slice(first, first + size), end, _causal(size, places[:end], dtype))
+            for row, first, size, end in spans
+        )
+        return Plan(
+            table[0], table[1], table[2], count, width, reach,
+            _bias(hidden, dtype).view(count, 1, width, reach), stretches,
+        )  # fmt: skip
 
 
-def _batch(spans: list[tuple[int, int, int]], positions: Tensor, places: Tensor, dtype: torch.dtype) -> Batch:
-    table = torch.tensor(spans, device=positions.device)
-    rows, begins, counts = table.unbind(1)
-    offsets = torch.arange(int(counts.max()), device=positions.device)
-    filled = offsets < counts[:, None]
-    index = torch.where(filled, begins[:, None] + offsets, begins[:, None])
-    return Batch(rows, index, filled, _bias(places > positions[index][:, None, :, None], dtype))
+def _reach(ends: Sequence[int]) -> int:
+    """How far the dense call looks: what it costs all rows against one more call for each longer row."""
+    ordered = sorted(ends)
+    count, calls, best, reach = len(ordered), 0, float("inf"), ordered[-1]
+    for index in range(count - 1, -1, -1):
+        cost = count * ordered[index] + calls
+        if cost < best:
+            best, reach = cost, ordered[index]
+        calls += CALL + ordered[index]
+    return reach
+
+
+def _causal(size: int, places: Tensor, dtype: torch.dtype) -> Tensor | None:
+    """What the last `size` tokens of a row may see of its `places`."""
+    if size == 1:
+        return None
+    return _bias(places > places[-size:, None], dtype)
 
 
 def _bias(hidden: Tensor, dtype: torch.dtype) -> Tensor:
@@ -160,37 +193,41 @@ class RaggedCache(Cache):
                     buffer[index, :, :length] = buffer[source, :, :length]
 
 
-def attend(query: Tensor, layer: RaggedLayer, plan: Plan, scale: float) -> Tensor:
+def attend(query: Tensor, layer: RaggedLayer, plan: Plan, scale: float, wanted_only: bool = False) -> Tensor:
     """Attention of packed queries [N, heads, head_dim] over the cached keys and values of their rows.
 
-    Returns [N, heads, head_dim]. Query heads that share a key/value head are folded into the query length, so
-    that keys and values are read once and never repeated.
+    Returns [N, heads, head_dim], or the wanted tokens' part of it. Query heads that share a key/value head are folded
+    into the query length (or the batch), so that keys and values are read once and never repeated.
     """
-    keys, values = layer.keys, layer.values
-    assert keys is not None and values is not None
-    total, heads, width = query.shape
-    shared, count, longest = keys.shape[1], plan.count, plan.longest
-    last = F.scaled_dot_product_attention(
-        query[:count].reshape(count, shared, heads // shared, width),
-        keys[:count, :, :longest],
-        values[:count, :, :longest],
-        attn_mask=plan.bias,
+    keys, values = layer.buffers()
+    heads, width = query.shape[1:]
+    shared, count, reach, wanted = keys.shape[1], plan.count, plan.reach, plan.wanted
+    folds = heads // shared
+    folded = query[:wanted].view(count, plan.width, shared, folds, width).permute(0, 2, 3, 1, 4)
+    dense = F.scaled_dot_product_attention(
+        folded.reshape(count, shared, folds * plan.width, width),
+        keys[:count, :, :reach],
+        values[:count, :, :reach],
+        attn_mask=plan.bias if plan.width == 1 else plan.bias.repeat(1, 1, folds, 1),
         scale=scale,
-    ).reshape(count, heads, width)
-    if not plan.batches:
-        return last
+    ).view(count, shared, folds, plan.width, width)
+    dense = dense.permute(0, 3, 1, 2, 4).reshape(wanted, heads, width)
+    if not plan.stretches:
+        return dense
+    total = wanted if wanted_only else len(query)
     output = query.new_empty(total, heads, width)
-    output[:count] = last
-    for batch in plan.batches:
-        size, padded = batch.index.shape
-        folded = query[batch.index].view(size, padded, shared, heads // shared, width).permute(0, 2, 3, 1, 4)
+    output[:wanted] = dense
+    for stretch in plan.stretches:
+        if stretch.tokens.start >= total:
+            break
+        own = query[stretch.tokens].view(-1, shared, folds, width).permute(2, 1, 0, 3)
+        row = slice(stretch.row, stretch.row + 1)
         mixed = F.scaled_dot_product_attention(
-            folded.reshape(size, shared, -1, width),
-            keys[batch.rows, :, :longest],
-            values[batch.rows, :, :longest],
-            attn_mask=batch.bias.repeat(1, 1, heads // shared, 1),
+            own,
+            keys[row, :, : stretch.end].expand(folds, -1, -1, -1),
+            values[row, :, : stretch.end].expand(folds, -1, -1, -1),
+            attn_mask=stretch.bias,
             scale=scale,
         )
-        mixed = mixed.view(size, shared, heads // shared, padded, width).permute(0, 3, 1, 2, 4)
-        output[batch.index[batch.filled]] = mixed.reshape(size, padded, heads, width)[batch.filled]
+        output[stretch.tokens].view(-1, shared, folds, width).copy_(mixed.permute(2, 1, 0, 3))
     return output

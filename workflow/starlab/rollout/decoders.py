@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from transformers import AttentionInterface, PreTrainedModel
 
 from ..errors import StarlabError
+from ..policy import lean
 from .cache import Plan, RaggedCache, attend
 
 ATTENTION = "starlab_ragged"
@@ -30,7 +30,7 @@ class Decoder(Protocol):
     cache: RaggedCache
 
     def logits(self, plan: Plan) -> Tensor:
-        """[plan.count, vocabulary] logits after the last new token of every row; states enter the cache."""
+        """[plan.wanted, vocabulary] logits after the wanted tokens; states enter the cache."""
 
 
 def _ragged_attention(
@@ -87,92 +87,34 @@ class HuggingFaceDecoder:
                 position_ids=plan.positions[None],
                 cache=self.cache,
                 use_cache=True,
-                logits_to_keep=torch.arange(plan.count, device=plan.ids.device),
+                logits_to_keep=torch.arange(plan.wanted, device=plan.ids.device),
                 ragged_cache=self.cache,
             )
         return output.logits[0].float()  # type: ignore[no-any-return]
 
 
 class LeanDecoder:
-    """Llama and Qwen2 without the modelling code: fused projections, rotary table, one attention call."""
+    """Llama and Qwen2 without the modelling code (`policy.lean`), on our cache."""
 
-    FAMILIES = ("qwen2", "llama")
+    supports = staticmethod(lean.supports)
 
     def __init__(self, model: PreTrainedModel, rows: int, capacity: int, cache: RaggedCache | None = None) -> None:
-        config = model.config
-        self.heads: int = config.num_attention_heads
-        self.shared: int = config.num_key_value_heads
-        self.width: int = getattr(config, "head_dim", None) or config.hidden_size // self.heads
-        self.epsilon: float = config.rms_norm_eps
-        self.size: int = config.hidden_size
-        self.cache = RaggedCache.fitting(cache, config.num_hidden_layers, rows, capacity)
-        self.embedding: Tensor = model.get_input_embeddings().weight  # type: ignore[assignment]
-        self.head: Tensor = model.get_output_embeddings().weight
-        body: Any = model.model
-        self.norm: Tensor = body.norm.weight
-        positions = torch.arange(capacity, device=self.embedding.device)
-        cosine, sine = body.rotary_emb(self.embedding[:1, None], positions[None])
-        self.cosine: Tensor = cosine[0, :, None]
-        # rotate_half negates the first half of what it moves: put the sign into the table
-        self.sine: Tensor = torch.cat([-sine[0, :, None, : self.width // 2], sine[0, :, None, self.width // 2 :]], -1)
-        self.layers = [self._layer(layer) for layer in body.layers]
-
-    @classmethod
-    def supports(cls, model: Any) -> bool:
-        """Whether this pass computes what the model's own forward would."""
-        config = getattr(model, "config", None)
-        return (
-            config is not None
-            and not hasattr(model, "get_base_model")
-            and config.model_type in cls.FAMILIES
-            and config.hidden_act == "silu"
-            and not getattr(config, "use_sliding_window", False)
-            and not getattr(config, "mlp_bias", False)
-            and getattr(model.model.rotary_emb, "rope_type", "default") == "default"
-        )
-
-    @staticmethod
-    def _layer(
-        layer: Any,
-    ) -> tuple[Tensor, Tensor, Tensor | None, Tensor, Tensor | None, Tensor, Tensor, Tensor]:
-        attention, mlp = layer.self_attn, layer.mlp
-        projections = (attention.q_proj, attention.k_proj, attention.v_proj)
-        bias = None if attention.q_proj.bias is None else torch.cat([p.bias for p in projections])
-        return (
-            layer.input_layernorm.weight,
-            torch.cat([p.weight for p in projections]),
-            bias,
-            attention.o_proj.weight,
-            attention.o_proj.bias,
-            layer.post_attention_layernorm.weight,
-            torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight]),
-            mlp.down_proj.weight,
-        )
+        self.lean = lean.Lean(model, capacity)
+        self.cache = RaggedCache.fitting(cache, len(self.lean.layers), rows, capacity)
 
     def logits(self, plan: Plan) -> Tensor:
         self.cache.set_plan(plan)
-        hidden = F.embedding(plan.ids, self.embedding)
-        cosine, sine = self.cosine[plan.positions], self.sine[plan.positions]
-        rotated = self.heads + self.shared
-        total = hidden.shape[0]
-        for (norm, qkv, qkv_bias, out, out_bias, mlp_norm, gate_up, down), layer in zip(
-            self.layers, self.cache.layers, strict=True
-        ):
-            states = F.linear(F.rms_norm(hidden, (self.size,), norm, self.epsilon), qkv, qkv_bias)
-            states = states.view(total, rotated + self.shared, self.width)
-            plain = states[:, :rotated]
-            turned = torch.addcmul(plain * cosine, plain.roll(self.width // 2, -1), sine)
+        layers, last, scale = self.cache.layers, len(self.cache.layers) - 1, self.lean.width**-0.5
+
+        def attention(index: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+            layer = layers[index]
             if not layer.is_initialized:
-                layer.lazy_initialization(
-                    turned[None, :, self.heads :].transpose(1, 2), states[None, :, rotated:].transpose(1, 2)
-                )
-            layer.write(turned[:, self.heads :], states[:, rotated:])
-            mixed = attend(turned[:, : self.heads], layer, plan, self.width**-0.5)
-            hidden = hidden + F.linear(mixed.reshape(total, -1), out, out_bias)
-            gate, up = F.linear(F.rms_norm(hidden, (self.size,), mlp_norm, self.epsilon), gate_up).chunk(2, -1)
-            hidden = hidden + F.linear(F.silu(gate) * up, down)
-        final = F.rms_norm(hidden[: plan.count], (self.size,), self.norm, self.epsilon)
-        return F.linear(final, self.head).float()
+                layer.lazy_initialization(keys[None].transpose(1, 2), values[None].transpose(1, 2))
+            layer.write(keys, values)
+            return attend(queries, layer, plan, scale, wanted_only=index == last).flatten(1)
+
+        states = self.lean.hidden(plan.ids, plan.positions, attention, slice(plan.wanted))
+        return torch.mm(states, self.lean.head).float()
 
 
 def make_decoder(model: Any, rows: int, capacity: int, cache: RaggedCache | None = None) -> Decoder:

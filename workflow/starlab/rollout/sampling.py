@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -21,47 +22,65 @@ class Noise:
         self._generator = torch.Generator().manual_seed(derive("rollout-noise", seed, query_id, index))
         self._block: list[float] = []
 
-    def next(self) -> float:
-        """The next number in [0, 1)."""
-        if not self._block:
-            block = torch.rand(_BLOCK, generator=self._generator, dtype=torch.float64)
-            self._block = block.flip(0).tolist()
-        return self._block.pop()
+    def peek(self, count: int) -> list[float]:
+        """The next `count` numbers in [0, 1); they stay."""
+        while len(self._block) < count:
+            self._block.extend(torch.rand(_BLOCK, generator=self._generator, dtype=torch.float64).tolist())
+        return self._block[:count]
+
+    def drop(self, count: int) -> None:
+        """Forget the next `count` numbers: they have been used."""
+        self.peek(count)
+        del self._block[:count]
 
 
 class Choice(NamedTuple):
-    """One token for each of n rows."""
+    """What each asker of each line of logits gets; entropies belong to lines."""
 
-    tokens: list[int]
-    logprobs: list[float]
+    tokens: list[list[int]]
+    logprobs: list[list[float]]
     entropies: list[float]
     """Of the distribution that `logprobs` are from, in nats."""
 
 
-def choose(logits: Tensor, decoding: Decoding, noise: list[Noise]) -> Choice:
-    """Choose from logits [n, vocabulary] (float32).
+def choose(logits: Tensor, decoding: Decoding, noise: Sequence[Sequence[Noise]], width: int = 1) -> Choice:
+    """Choose from logits [n * width, vocabulary] (float32): `width` lines in a row for each of n rows.
 
-    The log-probability is that of softmax(logits / temperature) before top-p truncation, at temperature 1
-    when greedy: the number that a training forward at the same temperature recomputes.
+    Every source in `noise[row]` asks each of the row's lines for a token, line by line with its coming numbers, which
+    it keeps: the caller drops those that it has used. The log-probability is that of softmax(logits / temperature)
+    before top-p truncation, at temperature 1 when greedy: the number that a training forward at the same temperature
+    recomputes.
     """
     greedy = decoding.temperature == 0.0
     logprobs = torch.log_softmax(logits if greedy else logits / decoding.temperature, dim=-1)
     weights = logprobs.exp()
-    entropies = -(weights * logprobs).sum(dim=-1)
-    tokens = logprobs.argmax(dim=-1, keepdim=True) if greedy else _draw(weights, decoding.top_p, noise)
-    return Choice(tokens[:, 0].tolist(), logprobs.gather(1, tokens)[:, 0].tolist(), entropies.tolist())
+    entropies = -torch.linalg.vecdot(weights, logprobs)
+    askers = max(map(len, noise))
+    if greedy:
+        tokens = logprobs.argmax(dim=-1, keepdim=True).expand(-1, askers)
+    else:
+        numbers = [_columns(sources, width, askers) for sources in noise]
+        drawn = torch.tensor(numbers, dtype=torch.float64, device=logits.device).view(len(logits), askers)
+        tokens = _draw(weights, decoding.top_p, drawn)
+    return Choice(tokens.tolist(), logprobs.gather(1, tokens).tolist(), entropies.tolist())
 
 
-def _draw(weights: Tensor, top_p: float, noise: list[Noise]) -> Tensor:
-    """[n, 1] tokens drawn with probabilities proportional to weights [n, vocabulary]."""
+def _columns(sources: Sequence[Noise], width: int, askers: int) -> list[list[float]]:
+    """[width][askers] coming numbers of a row's sources; places without one are filled up."""
+    numbers = [source.peek(width) for source in sources]
+    numbers.extend([[0.0] * width] * (askers - len(sources)))
+    return [list(line) for line in zip(*numbers, strict=True)]
+
+
+def _draw(weights: Tensor, top_p: float, uniform: Tensor) -> Tensor:
+    """Tokens [n, m] for uniform numbers [n, m], with probabilities proportional to weights [n, vocabulary]."""
     if top_p < 1.0:
         weights = _nucleus(weights, top_p)
     cumulative = weights.cumsum(dim=-1, dtype=torch.float64)
-    total = cumulative[:, -1]
-    drawn = torch.tensor([source.next() for source in noise], dtype=torch.float64, device=weights.device) * total
+    total = cumulative[:, -1:]
     # rounding may lift the product to the total itself, where no token would be left
-    drawn = torch.minimum(drawn, torch.nextafter(total, torch.zeros_like(total)))
-    return torch.searchsorted(cumulative, drawn[:, None], right=True)
+    drawn = torch.minimum(uniform * total, torch.nextafter(total, torch.zeros_like(total)))
+    return torch.searchsorted(cumulative, drawn, right=True)
 
 
 def _nucleus(weights: Tensor, top_p: float) -> Tensor:
