@@ -101,9 +101,10 @@ class Lean:
         for index, layer in enumerate(self.layers):
             projected = _linear(self._norm(states), layer.qkv, layer.qkv_bias)
             projected = projected.view(total, rotated + self.shared, self.width)
-            plain = projected[:, :rotated]
+            plain, values = projected.split([rotated, self.shared], 1)
             turned = torch.addcmul(plain * cosine, plain.roll(self.width // 2, -1), sine)
-            mixed = attend(index, turned[:, : self.heads], turned[:, self.heads :], projected[:, rotated:])
+            queries, keys = turned.split([self.heads, self.shared], 1)
+            mixed = attend(index, queries, keys, values)
             if kept is not None and index == len(self.layers) - 1:
                 states = states[kept]
             states = torch.addmm(states, mixed, layer.out)
@@ -115,8 +116,29 @@ class Lean:
 
     def _norm(self, states: Tensor) -> Tensor:
         """RMS norm up to its weight and the factor sqrt(size), which the next projection has."""
+        if torch.is_grad_enabled():
+            normed: Tensor = _Norm.apply(states, self.floor)
+            return normed
         return states / torch.hypot(torch.linalg.vector_norm(states, dim=-1, keepdim=True), self.floor)
 
 
 def _linear(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return torch.mm(inputs, weight) if bias is None else torch.addmm(bias, inputs, weight)
+
+
+class _Norm(torch.autograd.Function):
+    """x / hypot(|x|, floor) for rows x. With result y and factor f its gradient is f * (g - y * (g . y))."""
+
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, floor: Tensor) -> Tensor:
+        factor = torch.hypot(torch.linalg.vector_norm(states, dim=-1, keepdim=True), floor).reciprocal_()
+        normed = states * factor
+        ctx.save_for_backward(normed, factor)
+        return normed
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        normed, factor = ctx.saved_tensors
+        (gradient,) = gradients
+        along = torch.linalg.vecdot(gradient, normed)[:, None]
+        return torch.addcmul(gradient, normed, along, value=-1.0).mul_(factor), None

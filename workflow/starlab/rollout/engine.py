@@ -22,8 +22,8 @@ from ..tasks import Task
 from ..travel.faults import Faults
 from .cache import Plan, RaggedCache
 from .decoders import Decoder, make_decoder
-from .episode import CallRecord, Decoding, Episode, Limits, Request, StopReason
 from .drafts import MOST, ORDER, Drafts, common_length
+from .episode import CallRecord, Decoding, Episode, Limits, Request, StopReason
 from .sampling import Choice, Noise, choose
 
 

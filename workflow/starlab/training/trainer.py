@@ -6,8 +6,8 @@ Differences from the stock trainer, each in one method:
 - the log-probabilities of the behaviour policy are those recorded while sampling (equal to a forward at the
   same temperature to 1e-5), so no extra pass computes them;
 - episodes with advantage zero are skipped: they have no gradient (they do count in every normaliser);
-- logits are computed at trained tokens only, and rows are padded to the longest of a few similar ones, on the
-  right, so that attention needs no mask.
+- logits are computed at trained tokens only, and tokens that episodes of a group have in common once
+  (`forward`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from torch import Tensor
 from transformers import PrinterCallback
 from trl import GRPOConfig, GRPOTrainer
 
+from ..policy import lean
+from . import forward
 from .collection import Collected
 
 BUCKET_ROWS = 16
@@ -83,61 +85,65 @@ class RolloutTrainer(GRPOTrainer):
         *args: Any,
         **kwargs: Any,
     ) -> tuple[Tensor, Tensor, None]:
-        """Log-probabilities and entropies [B, logits_to_keep], computed where there is a gradient.
+        """Log-probabilities [B, logits_to_keep], computed where there is a gradient.
 
-        Elsewhere the log-probabilities are those of the old policy, so that the ratio is 1. Called without a loss
-        mask, it is TRL asking for the old policy right after a rollout.
+        Elsewhere they are those of the old policy, so that the ratio is 1. Called without a loss mask, it is TRL asking
+        for the old policy right after a rollout. Entropies are 0: those of the rollout are reported, and no loss that
+        we use contains them.
         """
         if self._loss_mask is None:
             old = torch.zeros(len(input_ids), logits_to_keep, device=input_ids.device)
             for row, logprobs in zip(old, self._sampled_logprobs, strict=True):
                 row[: len(logprobs)] = torch.tensor(logprobs)
             return old, torch.zeros_like(old), None
-        logps, entropies = self._score(model, input_ids, attention_mask, self._loss_mask)
+        logps = self._score(model, input_ids, attention_mask, self._loss_mask)
         if self._elsewhere is not None:
             logps = torch.where(self._loss_mask, logps, self._elsewhere)
-        return logps, entropies, None
+        return logps, torch.zeros_like(logps), None
 
-    def _score(self, model: Any, input_ids: Tensor, attention_mask: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        rows, width = input_ids.shape
-        columns = mask.shape[1]
-        inner = model.get_base_model() if hasattr(model, "get_base_model") else model
-        lengths = attention_mask.sum(1)
-        left = attention_mask.argmax(1)  # prompts are padded on the left
+    def _score(self, model: Any, input_ids: Tensor, attention_mask: Tensor, mask: Tensor) -> Tensor:
+        """Log-probabilities [B, T] where `mask` is set, 0 elsewhere."""
         wanted = mask.any(1).nonzero()[:, 0]
         if not len(wanted):
-            wanted = wanted.new_zeros(1)  # keeps the graph: a minibatch without loss has a zero gradient
-        order = wanted[lengths[wanted].argsort(descending=True, stable=True)]
-        places: list[Tensor] = []
-        logps: list[Tensor] = []
-        entropies: list[Tensor] = []
-        for bucket in order.split(BUCKET_ROWS):
-            longest = int(lengths[bucket].max())
-            index = (left[bucket, None] + torch.arange(longest, device=left.device)).clamp(max=width - 1)
-            ids = input_ids[bucket].gather(1, index)
-            hidden = inner.base_model(input_ids=ids, use_cache=False).last_hidden_state
-            row, column = mask[bucket].nonzero(as_tuple=True)
-            position = width - columns + column - left[bucket][row]
-            logits = inner.get_output_embeddings()(hidden[row, position - 1]) / self.temperature
-            logp, entropy = _logprobs(logits, ids[row, position])
-            places.append(bucket[row] * columns + column)
-            logps.append(logp)
-            entropies.append(entropy)
-        place = torch.cat(places)
-        blank = torch.zeros(rows * columns, device=input_ids.device)
-        scattered = blank.index_put((place,), torch.cat(logps)).view(rows, columns)
-        return scattered, blank.index_put((place,), torch.cat(entropies)).view(rows, columns)
+            # keeps the graph: a minibatch without loss has a zero gradient
+            return torch.zeros_like(mask, dtype=torch.float) + 0.0 * model.get_input_embeddings().weight.sum()
+        score = forward.logprobs if lean.supports(model) else padded_logprobs
+        prompt = input_ids.shape[1] - mask.shape[1]
+        begins = attention_mask.argmax(1)  # prompts are padded on the left
+        rows, trained = [], []
+        for row in wanted.tolist():
+            begin = int(begins[row])
+            rows.append(input_ids[row, begin : begin + int(attention_mask[row].sum())].tolist())
+            trained.append((mask[row].nonzero()[:, 0] + (prompt - begin)).tolist())
+        scores = score(model, rows, trained, self.temperature)
+        return torch.zeros_like(mask, dtype=torch.float).masked_scatter(mask, scores)
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """Our runs describe themselves in train.json."""
 
 
-def _logprobs(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-probability of each target and entropy (without gradient) of each row of logits [M, vocabulary]."""
-    table = torch.log_softmax(logits.float(), dim=-1)
-    with torch.no_grad():
-        entropy = -(table.exp() * table).sum(-1)
-    return table.gather(1, targets[:, None])[:, 0], entropy
+def padded_logprobs(
+    model: Any, rows: Sequence[Sequence[int]], trained: Sequence[Sequence[int]], temperature: float
+) -> Tensor:
+    """As `forward.logprobs`, through the forward pass of any `transformers` model: rows are padded to the longest of
+    a few similar ones, on the right, so that attention needs no mask.
+    """
+    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    device = inner.get_input_embeddings().weight.device
+    order = sorted(range(len(rows)), key=lambda row: -len(rows[row]))
+    scores: dict[int, Tensor] = {}
+    for start in range(0, len(order), BUCKET_ROWS):
+        bucket = order[start : start + BUCKET_ROWS]
+        longest = len(rows[bucket[0]])
+        ids = torch.tensor([[*rows[row], *[0] * (longest - len(rows[row]))] for row in bucket], device=device)
+        hidden = inner.base_model(input_ids=ids, use_cache=False).last_hidden_state
+        line = torch.tensor([line for line, row in enumerate(bucket) for _ in trained[row]], device=device)
+        place = torch.tensor([place for row in bucket for place in trained[row]], device=device)
+        logits = inner.get_output_embeddings()(hidden[line, place - 1]) / temperature
+        table = torch.log_softmax(logits.float(), dim=-1)
+        values = table.gather(1, ids[line, place][:, None])[:, 0]
+        scores.update(zip(bucket, values.split([len(trained[row]) for row in bucket]), strict=True))
+    return torch.cat([scores[row] for row in range(len(rows))])
 
 
 def given_reward(given: list[float], **_: Any) -> list[float]:
