@@ -14,7 +14,7 @@ NO_FAULTS = Faults(0.0, 0)
 
 
 def taught(made, skill, retry_rate=0.0, seed=0):
-    spec = TeachingSpec(skill=skill, retry_rate=retry_rate, seed=seed)
+    spec = TeachingSpec(skill=skill, restate=0.0, thrift=0.0, retry_rate=retry_rate, seed=seed)
     return [trajectory for _, trajectory in teach(made.queries, made.database, spec)]
 
 
@@ -130,6 +130,38 @@ def test_wishes_are_restated_as_often_as_told(sft):
         return said / len(asked)
 
     assert restated(0.0) == 0.0 and restated(1.0) == 1.0 and 0.0 < restated(0.5) < 1.0
+
+
+def test_thrift_is_said_as_often_as_told_and_the_cheapest_row_follows(sft):
+    def thoughts(share):
+        teacher = Teacher(0.0, 0, NO_FAULTS, restate=0.0, thrift=share)
+        for row in sft.queries:
+            messages = teacher.answer(TravelTask(row.query, sft.database), row.witness).messages
+            for response, following in zip(messages[3::2], messages[4::2], strict=False):
+                thought = following["content"].partition("<think>")[2].partition("</think>")[0]
+                listing = response["content"]
+                others = ("self-driving", "taxi", "sleeps")  # a hotel may be passed over for its number of nights
+                if thought and "$" in listing and not any(word in listing for word in others):
+                    yield thought, listing
+
+    assert not any(rendering.CHEAP in thought for thought, _ in thoughts(0.0))
+    for thought, listing in thoughts(1.0):
+        assert thought.startswith(rendering.CHEAP)
+        assert thought.removeprefix(rendering.CHEAP).split(", ")[0] in listing.split("\n")[1]
+
+
+def test_wishes_that_nothing_meets_are_not_said(synthesis):
+    """A thought that names a wish is one that its pick grants."""
+    for trajectory in taught_thoughtfully(synthesis.make("mixed100")):
+        said = "".join(m["content"] for m in trajectory.messages if m["role"] == "assistant")
+        metrics = trajectory.grade.metrics
+        if any(request in said for request in rendering.RULE_REQUESTS.values()):
+            assert metrics["valid_room_rule"] == 1.0
+
+
+def taught_thoughtfully(made):
+    spec = TeachingSpec(restate=1.0, thrift=0.5, retry_rate=0.0)
+    return [trajectory for _, trajectory in teach(made.queries, made.database, spec)]
 
 
 def test_failures_change_neither_choices_nor_plans(sft):

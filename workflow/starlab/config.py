@@ -113,6 +113,8 @@ class Teacher(Section):
     """How it picks rows: 0 at random (right protocol, chance plans), 1 by solving the query."""
     restate: Share = 0.4
     """Share of its thoughts that say again what was asked: a habit that makes picks right, left for RL to find."""
+    thrift: Share = 0.3
+    """Share of its thoughts that take the cheapest, and say so: a habit that keeps to the budget, left for RL too."""
     retry_rate: Share = 0.1
     """Share of its calls that fail once, to show the policy how to try again."""
     keep: Share = 0.8

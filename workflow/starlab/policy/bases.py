@@ -9,19 +9,19 @@ from .ladder import Architecture
 from .pretraining import PretrainingSpec, pretrain
 
 WEIGHTS = {
-    "repeat": 0.5, "recall": 0.5, "filter": 0.7, "rows": 2.0, "travel": 2.0, "cities": 0.2, "hotel": 0.7,
-    "hotel_rule": 1.0, "hotel_room": 1.0, "hotel_both": 2.0, "meals": 1.0, "cuisine": 1.0, "cuisines": 2.5,
-    "stay": 2.5, "questions": 1.8,
+    "repeat": 0.4, "recall": 0.4, "filter": 0.7, "rows": 2.5, "travel": 2.0, "cities": 0.2, "hotel": 0.5,
+    "hotel_rule": 0.7, "hotel_room": 0.7, "hotel_both": 1.5, "meals": 1.2, "cuisine": 2.0, "cuisines": 3.5,
+    "stay": 2.5, "questions": 1.6,
 }  # fmt: skip
 """Share of every skill in the pretraining mixture, up to a factor."""
 
 
-def _recipe(hidden: int, layers: int) -> PretrainingSpec:
+def _recipe(hidden: int, layers: int, steps: int) -> PretrainingSpec:
     architecture = Architecture(hidden, layers, heads=4, kv_heads=2, head_dim=32, intermediate=3 * hidden)
-    return PretrainingSpec(architecture, WEIGHTS, steps=2500, decay_steps=1920, copying_steps=700)
+    return PretrainingSpec(architecture, WEIGHTS, steps, decay_steps=3 * steps // 4, copying_steps=700)
 
 
-RECIPES = {"s": _recipe(hidden=48, layers=3), "m": _recipe(hidden=64, layers=4), "l": _recipe(hidden=96, layers=4)}
+RECIPES = {"s": _recipe(48, 3, steps=2500), "m": _recipe(64, 4, steps=4000), "l": _recipe(96, 4, steps=6000)}
 """How every base model of the tiny ladder was made."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..protocol import Message, ToolCall, prompt, render_answer, render_call, render_response, render_thought
@@ -12,12 +12,12 @@ from ..synthesis import phrasing
 from ..travel import faults, miniature, names, rendering
 from ..travel.database import Hotel, Restaurant
 from ..travel.query import LocalConstraint, Query
-from .picks import City, Labels, Stay, sample_city, sample_constraint, solve
+from .picks import City, Labels, Stay, Wish, sample_city, sample_constraint, solve
 
-ONLY, NOW, PLEASE, NONE_OF_IT = " Only: ", "Now ", "please.", "anything, "
+ONLY, NOW, PLEASE = " Only: ", "Now ", "please."
 OUTBOUND, RETURN, SIGHTS, HOTEL = "outbound, ", "return, ", "sights, ", "hotel, "
 MEALS = ("", "dinner, ", "lunch and dinner, ", "three meals, ", "four meals, ")
-ASKING = (ONLY, NOW, PLEASE, NONE_OF_IT)
+ASKING = (ONLY, NOW, PLEASE)
 PARTS = (OUTBOUND, RETURN, SIGHTS, HOTEL, *MEALS)
 
 FAULT_RATE = 0.03
@@ -43,9 +43,9 @@ class Dialogue:
         self.messages: list[Message] = prompt(domain, user)
         self.thought = ""
 
-    def note(self, picks: Sequence[str], requests: str = "") -> None:
+    def note(self, picks: Sequence[str], criteria: str = "") -> None:
         """Open the next turn with what is picked from the last listing."""
-        self.thought = rendering.note(requests, picks)
+        self.thought = rendering.note(criteria, picks)
 
     def user(self, text: str) -> None:
         self.messages.append({"role": "user", "content": text})
@@ -86,47 +86,53 @@ def _stay_slots(query: Query, hotel: Hotel | None, meals: Sequence[Restaurant]) 
 
 
 def stay_dialogue(rng: random.Random, stay: Stay) -> list[Message]:
-    """Pick a hotel and/or meals under constraints, as slots of a plan; then notes only, under other constraints."""
-    hotel, meals, draw = stay.hotel, rng.choice(stay.meals), stay.draw(rng)
-    query = _query(rng, draw())
-    while (labels := solve(city := sample_city(rng, query.dest), query.local_constraint, hotel, meals)) is None:
-        query = replace(query, local_constraint=draw())
-    asked = (HOTEL if hotel else "") + MEALS[meals]
+    """Pick a hotel and/or meals under a wish, as slots of a plan; then notes only, under other wishes."""
+    hotel, meals = stay.hotel, rng.choice(stay.meals)
+    wish = stay.draw(rng)
+    query = _query(rng, wish.constraint)
+    while (labels := solve(city := sample_city(rng, query.dest), wish, hotel, meals, rng)) is None:
+        wish = stay.draw(rng)
+    query = replace(query, local_constraint=wish.constraint)
+    asked = (rendering.CHEAP if wish.cheap else "") + (HOTEL if hotel else "") + MEALS[meals]
     dialogue = Dialogue(rng, "travel", phrasing.phrase(query, rng).text + ONLY + asked + PLEASE)
     if hotel:
         dialogue.call("SearchAccommodation", rendering.hotels(city.hotels), city=query.dest)
-        dialogue.thought = note(query.local_constraint, labels[0], ())
+        dialogue.thought = note(wish, labels[0], ())
     if meals:
         dialogue.call("SearchRestaurant", rendering.restaurants(city.restaurants), city=query.dest)
-        dialogue.thought = note(query.local_constraint, None, labels[1])
+        dialogue.thought = note(wish, None, labels[1])
     dialogue.answer(_stay_slots(query, *labels))
-    for constraint, (room, rows) in more_wishes(city, draw, hotel, meals, stay.follow_ups):
-        dialogue.user(wish_text(constraint))
-        dialogue.assistant(note(constraint, room, rows))
+    for wish, (room, rows) in more_wishes(rng, city, stay, hotel, meals, stay.follow_ups):
+        dialogue.user(wish_text(wish))
+        dialogue.assistant(note(wish, room, rows))
     return dialogue.messages
 
 
 def more_wishes(
-    city: City, draw: Callable[[], LocalConstraint], hotel: bool, meals: int, count: int
-) -> list[tuple[LocalConstraint, Labels]]:
-    """Up to `count` other constraints that the city can meet, with their labels."""
-    drawn = ((constraint := draw(), solve(city, constraint, hotel, meals)) for _ in range(count))
-    return [(constraint, labels) for constraint, labels in drawn if labels is not None]
+    rng: random.Random, city: City, stay: Stay, hotel: bool, meals: int, count: int
+) -> list[tuple[Wish, Labels]]:
+    """Up to `count` other wishes that the city can meet, with the rows that meet them."""
+    drawn = ((wish := stay.draw(rng), solve(city, wish, hotel, meals, rng)) for _ in range(count))
+    return [(wish, labels) for wish, labels in drawn if labels is not None]
 
 
-def wish_text(constraint: LocalConstraint) -> str:
-    return NOW + (rendering.constraint_words(constraint) or NONE_OF_IT) + PLEASE
+def wish_text(wish: Wish) -> str:
+    return NOW + (wish.text or rendering.ANYTHING) + PLEASE
 
 
-def note(constraint: LocalConstraint, hotel: Hotel | None, meals: Sequence[Restaurant]) -> str:
-    """Wishes and picks, for the hotel and for the meals: a thought, and the short form of an answer."""
-    room = rendering.note(rendering.hotel_requests(constraint), [hotel.name]) if hotel else ""
-    return room + (rendering.note(rendering.meal_requests(constraint), [row.name for row in meals]) if meals else "")
+def note(wish: Wish, hotel: Hotel | None, meals: Sequence[Restaurant]) -> str:
+    """Criteria and picks, for the hotel and for the meals: a thought, and the short form of an answer."""
+    bed, food = (
+        rendering.criteria(requests(wish.constraint), wish.cheap)
+        for requests in (rendering.hotel_requests, rendering.meal_requests)
+    )
+    room = rendering.note(bed, [hotel.name]) if hotel else ""
+    return room + (rendering.note(food, [row.name for row in meals]) if meals else "")
 
 
-def _move(rng: random.Random, dialogue: Dialogue, query: Query, home: bool) -> dict[str, object]:
-    """Look a journey up and write its day: the cheapest flight, or a drive when flights are not wanted or there are
-    none and driving is not excluded."""
+def _move(rng: random.Random, dialogue: Dialogue, query: Query, home: bool, cheap: bool) -> dict[str, object]:
+    """Look a journey up and write its day: the cheapest flight (or any), or a drive when flights are not wanted or
+    there are none and driving is not excluded."""
     origin, destination = (query.dest, query.org) if home else (query.org, query.dest)
     date = query.date[-1] if home else query.date[0]
     day: dict[str, object] = {"day": 3 if home else 1, "current_city": f"from {origin} to {destination}"}
@@ -140,8 +146,8 @@ def _move(rng: random.Random, dialogue: Dialogue, query: Query, home: bool) -> d
         text = rendering.flights(rows) or rendering.NO_RESULT
         dialogue.call("SearchFlight", text, departure=origin, destination=destination, date=date)
         if rows:
-            flight = min(rows, key=lambda row: row.price)
-            dialogue.note([flight.number])
+            flight = min(rows, key=lambda row: row.price) if cheap else rng.choice(rows)
+            dialogue.note([flight.number], rendering.price(cheap))
             day["transportation"] = f"Flight Number: {flight.number}, from {origin} to {destination}"
             return day
     while (leg := miniature.sample_leg(rng, origin, destination)).driving_cost is None:
@@ -153,21 +159,27 @@ def _move(rng: random.Random, dialogue: Dialogue, query: Query, home: bool) -> d
     return day
 
 
-def travel_dialogue(rng: random.Random, transportation: float = 0.4) -> list[Message]:
-    """One or two parts of a trip out of journeys and sights, as slots of a plan."""
+def travel_dialogue(rng: random.Random, transportation: float = 0.4, thrift: float = 0.6) -> list[Message]:
+    """Parts of a trip out of journeys and sights, as slots of a plan.
+
+    Of sights, which cost nothing, a cheap trip takes the first.
+    """
     wish = rng.choice(("no flight", "no self-driving")) if rng.random() < transportation else None
     query = _query(rng, replace(sample_constraint(rng, 0.3, 0.3, (0, 0, 1, 2)), transportation=wish))
     parts = [part for part in (OUTBOUND, RETURN, SIGHTS) if rng.random() < 0.5] or [SIGHTS]
-    dialogue = Dialogue(rng, "travel", phrasing.phrase(query, rng).text + ONLY + "".join(parts) + PLEASE)
+    cheap = rng.random() < thrift
+    asked = (rendering.CHEAP if cheap else "") + "".join(parts)
+    dialogue = Dialogue(rng, "travel", phrasing.phrase(query, rng).text + ONLY + asked + PLEASE)
     days: list[dict[str, object]] = []
     for part in parts:
         if part != SIGHTS:
-            days.append(_move(rng, dialogue, query, home=part == RETURN))
+            days.append(_move(rng, dialogue, query, part == RETURN, cheap))
             continue
         rows = miniature.sample_attractions(rng, query.dest, 3)
         dialogue.call("SearchAttraction", rendering.attractions(rows), city=query.dest)
-        dialogue.note([rows[0].name])
-        days.append({"day": 2, "current_city": query.dest, "attraction": f"{_venue(rows[0].name, query.dest)};"})
+        sight = rows[0] if cheap else rng.choice(rows)
+        dialogue.note([sight.name])
+        days.append({"day": 2, "current_city": query.dest, "attraction": f"{_venue(sight.name, query.dest)};"})
     dialogue.answer(sorted(days, key=lambda day: int(str(day["day"]))))
     return dialogue.messages
 

@@ -93,10 +93,10 @@ def rows_dialogue(rng: random.Random, kinds: Sequence[Stay]) -> list[Message]:
     `stay_dialogue` without its scaffolding."""
     stay = rng.choice(kinds)
     meals = rng.choice(stay.meals)
-    while not (asks := more_wishes(city := sample_city(rng, ""), stay.draw(rng), stay.hotel, meals, 6)):
+    while not (asks := more_wishes(rng, city := sample_city(rng, ""), stay, stay.hotel, meals, 6)):
         pass
     listing = rendering.hotels(city.hotels) if stay.hotel else rendering.restaurants(city.restaurants)
     count = "" if stay.hotel else MEALS[meals]
     return _ask_listing(
-        rng, listing, [(count + wish_text(constraint), note(constraint, *labels)) for constraint, labels in asks]
+        rng, listing, [(count + wish_text(wish), note(wish, *labels)) for wish, labels in asks]
     )

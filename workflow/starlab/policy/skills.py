@@ -54,7 +54,13 @@ SKILLS: dict[str, Skill] = {
 
 MEASURED: dict[str, Skill] = {
     **_OTHERS,
-    **{name: partial(dialogues.stay_dialogue, stay=replace(stay, follow_ups=0)) for name, stay in _STAYS.items()},
+    "rows": partial(drills.rows_dialogue, kinds=[replace(kind, cheap=1.0) for kind in _ROWS]),
+    "travel": partial(dialogues.travel_dialogue, thrift=1.0),
+    **{
+        name: partial(dialogues.stay_dialogue, stay=replace(stay, cheap=1.0, follow_ups=0))
+        for name, stay in _STAYS.items()
+    },
     **{f"questions_{family}": partial(documents.sample_dialogue, weights={family: 1.0}) for family in FAMILIES},
 }
-"""The skills as they are measured: one answer a dialogue, questions by family."""
+"""The skills as they are measured: one answer a dialogue, which is always the cheapest and so unique; questions by
+family."""

@@ -86,6 +86,9 @@ def _rows() -> list[str]:
         *rendering.RULE_REQUESTS.values(),
         *rendering.ROOM_REQUESTS.values(),
         *rendering.TRANSPORTATION_REQUESTS.values(),
+        rendering.ANYTHING,
+        rendering.CHEAP,
+        rendering.ANY_PRICE,
         *(
             words([cuisine])
             for words in (rendering.cuisine_words, rendering.cuisine_requests)

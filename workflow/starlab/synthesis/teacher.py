@@ -4,23 +4,28 @@ It acts through the task like any agent: look-ups first (again when one fails), 
 picks from the listing, then a plan in which names stand in the order in which the tools listed them. Every choice -
 how to travel, each flight, city, hotel, restaurant and sight - is the solver's with probability `skill`, else a random
 row among those it was shown. At skill 0 plans succeed by chance, at 1 they are the solver's.
+
+Its thoughts show how to choose well, by chance as well: `restate` is how often it says a wish of the query again,
+`thrift` how often it says that it takes what is cheap, and its picks then follow what it said. Which of these habits
+pay, and when, is left for RL to find.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..protocol import Message, ToolCall, render_answer, render_call, render_response, render_thought
 from ..seeds import generator
 from ..tasks import Grade
+from ..travel.choice import choose_hotel, choose_restaurants
 from ..travel.database import Attraction, Hotel, Restaurant
 from ..travel.faults import Faults
 from ..travel.plan import Drive, FlightRide, Place, Plan, Ride, Taxi, Venue, render
 from ..travel.query import LocalConstraint
-from ..travel.rendering import hotel_requests, meal_requests, note
+from ..travel.rendering import criteria, hotel_requests, meal_requests, note, price
 from ..travel.task import TravelTask
 from .outline import HOME, Choices, Outline, fill, outline_of, places_of, plain
 
@@ -75,9 +80,9 @@ class _Episode:
     failed: int = 0
     thought: str = ""
 
-    def note(self, picks: Sequence[str], requests: str = "") -> None:
+    def note(self, picks: Sequence[str], criteria: str = "") -> None:
         """Open the next turn with what was picked from the last listing."""
-        self.thought = note(requests, picks)
+        self.thought = note(criteria, picks)
 
     def say(self, turn: str) -> None:
         self.messages.append({"role": "assistant", "content": render_thought(self.thought) + turn})
@@ -107,13 +112,15 @@ class Teacher:
     faults: Faults
     restate: float = 1.0
     """Share of its thoughts on hotels and meals that say again what was asked, before they say what is picked."""
+    thrift: float = 0.0
+    """Share of its thoughts on flights, hotels and meals that say that the cheapest is taken."""
 
     def answer(self, task: TravelTask, witness: Plan, episode: int = 0) -> Trajectory:
         """Work on one query, of which `witness` is the solver's plan."""
         rng = generator("teacher", self.seed, task.id, episode)
         dialogue = _Episode(task, self.faults, episode, task.prompt())
         try:
-            plan = _Trip(dialogue, witness, rng, self.skill, self.restate).plan()
+            plan = _Trip(dialogue, witness, rng, self).plan()
         except _GaveUp:
             plan = None
         text = None if plan is None else render(plan)
@@ -137,8 +144,7 @@ class _Trip:
     dialogue: _Episode
     witness: Plan
     rng: random.Random
-    skill: float
-    restate: float
+    teacher: Teacher
     outline: Outline = field(init=False)
     places: tuple[str, ...] = field(init=False)
 
@@ -154,7 +160,7 @@ class _Trip:
             beds = sum(day.bed == place for day in self.outline)
             plates = sum(used == place for day in self.outline for used in day.meals.values())
             visits = sum(seen == place for day in self.outline for seen in day.sights)
-            if beds and (hotel := self._hotel(self.places[place])):
+            if beds and (hotel := self._hotel(self.places[place], beds)):
                 hotels[place] = hotel
             if plates:
                 meals[place] = self._restaurants(self.places[place], plates)
@@ -162,15 +168,20 @@ class _Trip:
                 sights[place] = self._sights(self.places[place], visits)
         return fill(self.outline, Choices(self.places, rides, hotels, meals, sights))
 
+    def _lucky(self) -> bool:
+        """Whether the next choice is the solver's."""
+        return self.rng.random() < self.teacher.skill
+
     def _pick(self, best: Item | None, options: Sequence[Item]) -> Item:
         """The solver's choice with probability `skill`, if there is one; else any of `options`."""
-        lucky = self.rng.random() < self.skill
+        lucky = self._lucky()
         return best if lucky and best is not None else self.rng.choice(options)
 
-    def _note(self, picks: Sequence[str], requests: Callable[[LocalConstraint], str]) -> None:
-        """Say what is picked and, now and then, before that what was asked."""
-        said = self.rng.random() < self.restate
-        self.dialogue.note(picks, requests(self.dialogue.task.query.local_constraint) if said else "")
+    def _thought(self) -> tuple[LocalConstraint, bool]:
+        """What the next thought says: the query's wishes or none, and whether it takes the cheapest."""
+        said = self.rng.random() < self.teacher.restate
+        wishes = self.dialogue.task.query.local_constraint if said else LocalConstraint()
+        return wishes, self.rng.random() < self.teacher.thrift
 
     def _cities(self) -> tuple[str, ...]:
         query, database = self.dialogue.task.query, self.dialogue.task.database
@@ -220,13 +231,10 @@ class _Trip:
                 text = self.dialogue.look_up(
                     "SearchFlight", departure=origin, destination=destination, date=date
                 )
-                flights = [row.number for row in task.database.flights_on(origin, destination, date)]
-                shown = [number for number in flights if number in text]
-                if shown:
-                    solved = best.number if isinstance(best, FlightRide) else None
-                    number = self._pick(solved if solved in shown else None, shown)
-                    self.dialogue.note([number])
-                    return FlightRide(number, origin, destination)
+                flights = task.database.flights_on(origin, destination, date)
+                prices = {row.number: row.price for row in flights if row.number in text}
+                if prices:
+                    return FlightRide(self._flight(prices, best), origin, destination)
                 continue
             self.dialogue.look_up(
                 "GoogleDistanceMatrix", departure=origin, destination=destination, mode=mode
@@ -237,42 +245,74 @@ class _Trip:
                 return Drive(origin, destination) if mode == "self-driving" else Taxi(origin, destination)
         return None
 
-    def _hotel(self, city: str) -> str | None:
+    def _flight(self, prices: Mapping[str, float], best: object) -> str:
+        """The number of one of the flights that were shown."""
+        solved = best.number if isinstance(best, FlightRide) and best.number in prices else None
+        lucky, (_, cheap) = self._lucky(), self._thought()
+        if lucky and solved is not None:
+            number, cheap = solved, False
+        else:
+            number = min(prices, key=prices.__getitem__) if cheap else self.rng.choice(list(prices))
+        self.dialogue.note([number], price(cheap))
+        return number
+
+    def _hotel(self, city: str, nights: int) -> str | None:
         """The hotel of a city; None when no hotel was shown."""
         text = self.dialogue.look_up("SearchAccommodation", city=city)
-        shown = _as_listed(self.dialogue.task.database.hotels_in(city), text)
+        rows = {row.name: row for row in self.dialogue.task.database.hotels_in(city)}
+        shown = _as_listed(list(rows.values()), text)
         solved = [day.accommodation for day in self.witness.days]
         best = next((bed.name for bed in solved if isinstance(bed, Place) and bed.city == city), None)
         if not shown:
             return None
-        hotel = self._pick(best if best in shown else None, shown)
-        self._note([hotel], hotel_requests)
+        lucky, (wishes, cheap) = self._lucky(), self._thought()
+        said = hotel_requests(wishes)
+        if lucky and best in shown:
+            hotel, cheap = best, False
+        elif said or cheap:
+            chosen = choose_hotel([rows[name] for name in shown], wishes, nights, None if cheap else self.rng)
+            if chosen is None:
+                hotel, said, cheap = self.rng.choice(shown), "", False
+            else:
+                hotel = chosen.name
+        else:
+            hotel = self.rng.choice(shown)
+        self.dialogue.note([hotel], criteria(said, cheap))
         return hotel
 
     def _restaurants(self, city: str, count: int) -> tuple[str, ...]:
         """Different restaurants for `count` meals, in the order in which they were listed."""
         text = self.dialogue.look_up("SearchRestaurant", city=city)
-        shown = _as_listed(self.dialogue.task.database.restaurants_in(city), text)
+        rows = {row.name: row for row in self.dialogue.task.database.restaurants_in(city)}
+        shown = _as_listed(list(rows.values()), text)
         solved = [venue for day in self.witness.days for _, venue in day.meals()]
-        chosen = self._several(shown, solved, city, count)
-        self._note(chosen, meal_requests)
-        return chosen
+        lucky, (wishes, cheap) = self._lucky(), self._thought()
+        said = meal_requests(wishes)
+        chosen = choose_restaurants(
+            [rows[name] for name in shown], wishes.cuisine or (), count, None if cheap else self.rng
+        )
+        if lucky:
+            names, cheap = self._several(shown, solved, city, count), False
+        elif chosen is None:
+            names, said, cheap = self._several(shown, (), city, count), "", False
+        else:
+            names = tuple(row.name for row in chosen)
+        self.dialogue.note(names, criteria(said, cheap))
+        return names
 
     def _sights(self, city: str, count: int) -> tuple[str, ...]:
         """Different attractions for `count` visits, in the order in which they were listed."""
         text = self.dialogue.look_up("SearchAttraction", city=city)
         shown = _as_listed(self.dialogue.task.database.attractions_in(city), text)
         solved = [venue for day in self.witness.days for venue in day.attractions]
-        chosen = self._several(shown, solved, city, count)
+        chosen = self._several(shown, solved if self._lucky() else (), city, count)
         self.dialogue.note(chosen)
         return chosen
 
-    def _several(
-        self, shown: Sequence[str], solved: Sequence[Venue], city: str, count: int
-    ) -> tuple[str, ...]:
+    def _several(self, shown: Sequence[str], solved: Sequence[Venue], city: str, count: int) -> tuple[str, ...]:
+        """The solver's rows of this city, then any others, in the order in which they were listed."""
         best = [venue.name for venue in solved if isinstance(venue, Place) and venue.city == city]
-        # what the solver contributes is settled first, so that chance cannot take its rows away
-        chosen = [name for name in best[:count] if self.rng.random() < self.skill and name in shown]
+        chosen = [name for name in best[:count] if name in shown]
         left = [name for name in shown if name not in chosen]
         chosen += self.rng.sample(left, min(count - len(chosen), len(left)))
         return tuple(name for name in shown if name in chosen)

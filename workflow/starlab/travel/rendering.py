@@ -41,6 +41,10 @@ ROOM_REQUESTS = {
     "not shared room": "no shared room, ",
 }
 TRANSPORTATION_REQUESTS = {"no flight": "no flight, ", "no self-driving": "no self-driving, "}
+ANYTHING = "anything, "
+"""Says that a row need not meet any wish."""
+CHEAP, ANY_PRICE = "cheap, ", "any price, "
+"""Say that the cheapest row is taken, or any. No query asks for the cheapest: a budget is what makes it wise."""
 
 
 def allowed_rules(house_rules: str) -> tuple[str, ...]:
@@ -67,12 +71,24 @@ def meal_requests(constraint: LocalConstraint) -> str:
     return cuisine_requests(constraint.cuisine or ())
 
 
-def note(requests: str, picks: Sequence[str]) -> str:
-    """The thought with which a demonstration follows a listing: what is asked of it, then the names it picks.
+def price(cheap: bool) -> str:
+    return CHEAP if cheap else ANY_PRICE
+
+
+def criteria(requests: str, cheap: bool) -> str:
+    """By what a row is chosen.
+
+    Always said, also where nothing is asked: what to go by is then a choice of its own, before any name is weighed.
+    """
+    return (requests or ANYTHING) + price(cheap)
+
+
+def note(criteria: str, picks: Sequence[str]) -> str:
+    """The thought with which a demonstration follows a listing: by what it chooses, then the names it picks.
 
     Saying the wish again right before the name splits a hard step in two easy ones, looking the wish up and picking.
     """
-    return requests + ", ".join(picks)
+    return criteria + ", ".join(picks)
 
 
 def constraint_words(constraint: LocalConstraint) -> str:
