@@ -9,9 +9,9 @@ from .ladder import Architecture
 from .pretraining import PretrainingSpec, pretrain
 
 WEIGHTS = {
-    "repeat": 0.4, "recall": 0.4, "filter": 0.7, "rows": 2.5, "travel": 2.0, "cities": 0.2, "hotel": 0.5,
-    "hotel_rule": 0.7, "hotel_room": 0.7, "hotel_both": 1.5, "meals": 1.2, "cuisine": 2.0, "cuisines": 3.5,
-    "stay": 2.5, "questions": 1.6,
+    "repeat": 0.6, "recall": 0.4, "filter": 0.7, "rows": 2.3, "fares": 0.7, "travel": 3.2, "cities": 0.2, "hotel": 0.4,
+    "hotel_rule": 0.6, "hotel_room": 0.6, "hotel_both": 1.5, "meals": 1.0, "cuisine": 1.7, "cuisines": 3.5,
+    "stay": 2.5, "questions": 1.5,
 }  # fmt: skip
 """Share of every skill in the pretraining mixture, up to a factor."""
 
@@ -21,7 +21,7 @@ def _recipe(hidden: int, layers: int, steps: int) -> PretrainingSpec:
     return PretrainingSpec(architecture, WEIGHTS, steps, decay_steps=3 * steps // 4, copying_steps=700)
 
 
-RECIPES = {"s": _recipe(48, 3, steps=2500), "m": _recipe(64, 4, steps=4000), "l": _recipe(96, 4, steps=6000)}
+RECIPES = {"s": _recipe(48, 3, steps=2500), "m": _recipe(64, 4, steps=4500), "l": _recipe(96, 4, steps=6000)}
 """How every base model of the tiny ladder was made."""
 
 

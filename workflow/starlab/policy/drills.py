@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ..knowledge.names import NAMES, RELATION_PIECES
 from ..protocol import Message
-from ..travel import names, rendering
+from ..travel import miniature, names, rendering
 from .dialogues import MEALS, NOW, PLEASE, Dialogue, more_wishes, note, wish_text
 from .picks import Stay, sample_city
 
@@ -86,6 +86,15 @@ def filter_dialogue(rng: random.Random) -> list[Message]:
         attributes = rng.choice(listed)
         asks.append(tuple(rng.sample(attributes, min(len(attributes), rng.choice((1, 1, 2))))))
     return _ask_rows(rng, rows, asks)
+
+
+def fares_dialogue(rng: random.Random, thrift: float = 0.8) -> list[Message]:
+    """A bare listing of flights in any order of prices, of which the cheapest is wanted, or any."""
+    rows = miniature.sample_flights(rng, "", "", "", rng.randint(2, 5))
+    cheap = rng.random() < thrift
+    flight = min(rows, key=lambda row: row.price) if cheap else rng.choice(rows)
+    wish = NOW + (rendering.CHEAP if cheap else rendering.ANYTHING) + PLEASE
+    return _ask_listing(rng, rendering.flights(rows), [(wish, rendering.note(rendering.price(cheap), [flight.number]))])
 
 
 def rows_dialogue(rng: random.Random, kinds: Sequence[Stay]) -> list[Message]:

@@ -42,6 +42,7 @@ _OTHERS: dict[str, Skill] = {
     "recall": drills.recall_dialogue,
     "filter": drills.filter_dialogue,
     "rows": partial(drills.rows_dialogue, kinds=_ROWS),
+    "fares": drills.fares_dialogue,
     "travel": dialogues.travel_dialogue,
     "cities": dialogues.cities_dialogue,
 }
@@ -55,6 +56,7 @@ SKILLS: dict[str, Skill] = {
 MEASURED: dict[str, Skill] = {
     **_OTHERS,
     "rows": partial(drills.rows_dialogue, kinds=[replace(kind, cheap=1.0) for kind in _ROWS]),
+    "fares": partial(drills.fares_dialogue, thrift=1.0),
     "travel": partial(dialogues.travel_dialogue, thrift=1.0),
     **{
         name: partial(dialogues.stay_dialogue, stay=replace(stay, cheap=1.0, follow_ups=0))
