@@ -7,7 +7,6 @@ built here.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -119,21 +118,9 @@ class Tables:
         self._areas: dict[tuple[str, int], tuple[list[Hotel], list[Restaurant]]] = {}
 
     @cached_property
-    def route_prices(self) -> dict[tuple[str, str], list[int]]:
-        """Flight prices from one city to another on any date."""
-        prices: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-        for flight in self.database.flights:
-            prices[flight.origin, flight.destination].append(flight.price)
-        return dict(prices)
-
-    @cached_property
     def flight_counts(self) -> dict[tuple[str, str], dict[str, int]]:
         """Number of flights by route and date."""
-        counts: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-        for flight in self.database.flights:
-            dates = counts[flight.origin, flight.destination]
-            dates[flight.date] = dates.get(flight.date, 0) + 1
-        return dict(counts)
+        return self.database.flight_table.counts()
 
     def area(self, destination: str, days: int) -> tuple[list[Hotel], list[Restaurant]]:
         """All hotels and restaurants of the cities that a trip may visit."""
@@ -153,7 +140,7 @@ class Tables:
     def flight_prices(self, origin: str, destination: str, days: int, dates: Sequence[str]) -> list[int]:
         """Prices on any date for a 3-day trip, on the days of the trip for a longer one, as in the script."""
         if days == 3:
-            return self.route_prices.get((origin, destination), [])
+            return self.database.flight_table.prices(origin, destination)
         return [
             flight.price
             for city in destination_cities(self.database, destination, days)
