@@ -66,6 +66,11 @@ def parser() -> argparse.ArgumentParser:
     why.add_argument("--query", type=Path, required=True, help="one query (JSON) or a query set (JSON lines)")
     why.add_argument("--id", help="which query of the set")
     why.add_argument("--database", type=Path, required=True, help="folder of the travel database")
+    asked = add("tool", tool, "what an agent sees when it calls a tool")
+    asked.add_argument("name", help="for example SearchFlight")
+    asked.add_argument("--database", type=Path, required=True, help="folder of the travel database")
+    asked.add_argument("--rendering", default="compact", help="compact (miniature world) or official (Agent-STAR)")
+    asked.add_argument("--args", default="{}", metavar="JSON", help='for example \'{"city": "Boise"}\'')
     add("power", power, "how many seeds would decide what is undecided")
     return top
 
@@ -173,6 +178,20 @@ def explain(options: argparse.Namespace) -> None:
     except OSError as error:
         raise StarlabError(f"{options.plan}: cannot read the plan ({error.strerror})") from None
     print(explained(_query(options.query, options.id), answer, Database.load(options.database)))
+
+
+def tool(options: argparse.Namespace) -> None:
+    """Print a tool's result, to the letter: no line end is added for a program that reads it."""
+    from .travel.database import Database
+    from .travel.renderings import tool as rendered
+
+    call = rendered(options.rendering)
+    try:
+        arguments = json.loads(options.args)
+    except (ValueError, RecursionError) as error:
+        raise StarlabError(f"--args: not JSON ({error}): {options.args[:80]!r}") from None
+    text = call(Database.load(options.database), options.name, arguments)
+    sys.stdout.write(text + "\n" if sys.stdout.isatty() and not text.endswith("\n") else text)
 
 
 def _query(path: Path, wanted: str | None) -> Any:

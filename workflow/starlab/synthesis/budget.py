@@ -36,6 +36,7 @@ class Rejection(StrEnum):
     FEW_HOTELS = "Not enough hotel data available for the given constraints"
     FEW_RESTAURANTS = "No restaurant data available for the given constraints."
     NO_PRICE = "min() arg is an empty sequence"
+    NO_CITY = "No objects to concatenate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +165,13 @@ def estimate(
     `days` is the length of the trip where `dates` does not hold every day of it.
     """
     days = days or len(dates)
+    cities = destination_cities(tables.database, destination, days)
+    if not cities:
+        return Rejection.NO_CITY
     hotels, restaurants = tables.area(destination, days)
     hotels = matching_hotels(hotels, people, asked)
     restaurants = matching_restaurants(restaurants, asked)
     if asked.transportation == "no self-driving":
-        cities = destination_cities(tables.database, destination, days)
         first = sum(len(tables.database.flights_on(origin, city, dates[0])) for city in cities)
         if first < thresholds.first_day_flights[0 if days == 3 else 1]:
             return Rejection.NO_FLIGHT
@@ -178,8 +181,7 @@ def estimate(
         return Rejection.FEW_RESTAURANTS
     if asked.transportation == "no flight":
         # the script asks for the road to the first city of the state only
-        cities = destination_cities(tables.database, destination, days)
-        cost = tables.driving_cost(origin, cities[0]) if cities else None
+        cost = tables.driving_cost(origin, cities[0])
         if cost is None:
             return Rejection.NO_DRIVE
         rides: Sequence[float] = (cost,)
