@@ -24,9 +24,7 @@ from .protocol import (
 )
 
 NO_ANSWER = "answer not found"
-SUMMARISE = (
-    "The conversation has reached the token limit. Please summarize the conversation to generate a travel plan."
-)
+SUMMARISE = "The conversation has reached the token limit. Please summarize the conversation to generate a travel plan."
 
 
 class Termination(StrEnum):

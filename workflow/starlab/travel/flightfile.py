@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from ..provenance import file_sha256
 from .csvfile import bad_cell, find, no_rows, opened
-from .flights import TEXTS, Encoder, FlightTable, RouteIndex, Texts
+from .flights import TEXTS, Codes, Encoder, FlightTable, RouteIndex, Texts
 from .schema import FLIGHTS, GAPS, Column
 
 LARGE = 500_000
@@ -56,73 +57,58 @@ def cache_of(path: Path) -> Path:
 
 def read(path: Path) -> FlightTable:
     """Parse a CSV file, in chunks: the memory it takes is that of the columns."""
-    columns = FLIGHTS.by_field()
-    with opened(path, columns) as reader:
-        encoders = {place: Encoder() for place in reader.positions}
-        number_at = reader.positions[0]
-        del encoders[number_at]
-        others = set(range(len(reader.header))) - set(encoders)
+    typed = FLIGHTS.by_field()[1:]
+    with opened(path, FLIGHTS.by_field()) as reader:
+        number_at, *places = reader.positions
         numbers: list[np.ndarray] = []
-        codes: dict[int, list[np.ndarray]] = {place: [] for place in encoders}
-        kept: list[np.ndarray] = []
-        for cells in reader.columns(_CHUNK):
-            rows = len(cells[0])
-            full = np.ones(rows, np.bool_)
-            for place in others:
-                if not GAPS.isdisjoint(cells[place]):
-                    full &= np.fromiter((cell not in GAPS for cell in cells[place]), np.bool_, rows)
-            for place, encoder in encoders.items():
-                found = encoder.encode(cells[place])
-                codes[place].append(found)
-                if gaps := [encoder[gap] for gap in GAPS if gap in encoder]:
-                    full &= ~np.isin(found, gaps)
+        encoders = [Encoder() for _ in places]
+        codes: list[list[Codes]] = [[] for _ in places]
+        seen = 0
+        for chunk in reader.columns(_CHUNK):
+            seen += len(chunk[0])
+            cells = _without_gaps(chunk)
             numbers.append(np.array([name.encode() for name in cells[number_at]], np.bytes_))
-            kept.append(full)
-    mask = np.concatenate(kept) if kept else np.empty(0, np.bool_)
-    if not mask.any():
-        raise no_rows(path, len(mask))
-    places = dict(zip((column.field for column in columns), reader.positions, strict=True))
-    joined = {place: np.concatenate(parts)[mask] for place, parts in codes.items()}
-    values = {}
-    for column in columns:
-        if column.field in ("price", "distance"):
-            place = places[column.field]
-            values[column.field] = _typed(path, column, place, encoders[place], joined[place])
+            for encoder, parts, place in zip(encoders, codes, places, strict=True):
+                parts.append(encoder.encode(cells[place]))
+    if not any(map(len, numbers)):
+        raise no_rows(path, seen)
+    values: dict[str, list[Any]] = {}
+    joined: dict[str, Codes] = {}
+    for column, place, encoder, parts in zip(typed, places, encoders, codes, strict=True):
+        values[str(column.field)] = _typed(path, column, place, encoder)
+        joined[str(column.field)] = np.concatenate(parts)
     return FlightTable(
-        np.concatenate(numbers)[mask],
-        values["price"].astype(np.int64),
-        values["distance"],
-        {name: _compact(Texts(tuple(encoders[places[name]]), joined[places[name]])) for name in TEXTS},
+        np.concatenate(numbers),
+        np.array(values["price"], np.int64)[joined["price"]],
+        np.array(values["distance"], np.float64)[joined["distance"]],
+        {name: Texts(tuple(values[name]), joined[name]) for name in TEXTS},
     )
 
 
-def _typed(path: Path, column: Column, place: int, encoder: Encoder, codes: np.ndarray) -> np.ndarray:
-    """A column of numbers. Every distinct text is parsed once."""
-    used = set(np.unique(codes).tolist())
-    values = np.zeros(len(encoder))
-    for text, code in encoder.items():
-        if code in used:
-            try:
-                values[code] = column.read(text)
-            except ValueError as error:
-                raise bad_cell(path, _line_of(path, place, text), column, text, error) from error
-    found: np.ndarray = values[codes]
-    return found
+def _without_gaps(cells: list[Sequence[str]]) -> list[Sequence[str]]:
+    """Some rows, by column, without those that lack a value."""
+    gappy = [column for column in cells if not GAPS.isdisjoint(column)]
+    if not gappy:
+        return cells
+    full = [GAPS.isdisjoint(row) for row in zip(*gappy, strict=True)]
+    return [list(compress(column, full)) for column in cells]
+
+
+def _typed(path: Path, column: Column, place: int, encoder: Encoder) -> list[Any]:
+    """The values of a column by code: every distinct text is read once. Raises StarlabError for a wrong type."""
+    values = []
+    for text in encoder:
+        try:
+            values.append(column.read(text))
+        except ValueError as error:
+            raise bad_cell(path, _line_of(path, place, text), column, text, error) from error
+    return values
 
 
 def _line_of(path: Path, place: int, text: str) -> int:
     """The line of the first complete row with `text` in column `place`."""
     with opened(path, ()) as reader:
         return next(reader.line for row in reader if row[place] == text and GAPS.isdisjoint(row))
-
-
-def _compact(texts: Texts) -> Texts:
-    """The same column without values that no row holds (those of rows that were dropped)."""
-    used = np.unique(texts.codes)
-    if len(used) == len(texts.values):
-        return texts
-    codes = np.searchsorted(used, texts.codes).astype(np.int32)
-    return Texts(tuple(texts.values[code] for code in used.tolist()), codes)
 
 
 def store(table: FlightTable, path: Path) -> None:

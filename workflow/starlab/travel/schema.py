@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from datetime import date as Date
 from typing import Any, Generic, TypeVar
 
 from .rows import Attraction, Flight, Hotel, Leg, Restaurant
@@ -27,18 +28,33 @@ def whole(text: str) -> int:
     value = number(text)
     if value != int(value):
         raise ValueError("not a whole number")
+    if abs(value) > 2**53:
+        raise ValueError("too large")
     return int(value)
 
 
 def number(text: str) -> float:
     """A finite number. Raises ValueError saying what is wrong."""
     try:
-        value = float(text)
+        value = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
-        raise ValueError("not a number") from None
-    if not math.isfinite(value):
+        value = math.nan
+    if math.isnan(value):
+        raise ValueError("not a number")
+    if math.isinf(value):
         raise ValueError("not a finite number")
     return value
+
+
+def date(text: str) -> str:
+    """A date, YYYY-MM-DD, as it is written. Raises ValueError for another text."""
+    try:
+        written = Date.fromisoformat(text).isoformat()
+    except ValueError:
+        written = ""
+    if written != text:
+        raise ValueError("not a date like 2022-03-16")
+    return text
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -87,7 +103,7 @@ FLIGHTS = Table(
         Column("DepTime", "departure_time"),
         Column("ArrTime", "arrival_time"),
         Column("ActualElapsedTime", "elapsed"),
-        Column("FlightDate", "date"),
+        Column("FlightDate", "date", date),
         Column("OriginCityName", "origin"),
         Column("DestCityName", "destination"),
         Column("Distance", "distance", number),
