@@ -24,7 +24,10 @@ def constraint(local):
     local = local or {}
     cuisine = local.get("cuisine")
     return LocalConstraint(
-        local.get("house rule"), tuple(cuisine) if cuisine else None, local.get("room type"), local.get("transportation")
+        local.get("house rule"),
+        tuple(cuisine) if cuisine else None,
+        local.get("room type"),
+        local.get("transportation"),
     )
 
 
