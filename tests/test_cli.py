@@ -201,3 +201,22 @@ def test_proofs_are_printed_and_written(world: Path, tmp_path: Path, capsys: pyt
     written = [json.loads(line) for line in out.read_text().splitlines()]
     assert [row["verdict"] for row in written] == ["solved", "refuted"]
     assert len(written[0]["witness"]) == 3 and written[1]["witness"] is None
+
+
+def test_scripted_dialogues_are_played(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scripts, out = tmp_path / "scripts.jsonl", tmp_path / "played.jsonl"
+    row = {"case_id": "c", "system_prompt": "S", "user": "U", "max_turns": 3, "max_context": 99}
+    row["model_replies"] = ['<tool_call>{"name": "Book", "arguments": {}}</tool_call>', "<answer>x</answer>"]
+    scripts.write_text(json.dumps(row) + "\n")
+    words = ["replay", "--database", str(world), "--scripts", str(scripts), "--out", str(out)]
+    assert main(words) == 0
+    played = json.loads(out.read_text())
+    assert (played["plan"], played["termination"], played["model_calls"]) == ("x", "answer", 2)
+    assert "Tool Book not found" in played["messages"][3]["content"]
+    capsys.readouterr()
+    scripts.write_text(json.dumps(row | {"model_replies": ["hm"]}) + "\n")
+    assert main(words) == 1
+    assert "scripts.jsonl:1: model_replies: the dialogue goes on after them" in capsys.readouterr().err
+    scripts.write_text(json.dumps(row) + "\n{}\n")
+    assert main(words) == 1
+    assert "scripts.jsonl:2: bad or missing field 'system_prompt'" in capsys.readouterr().err

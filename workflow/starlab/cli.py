@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import matrix
+from . import matrix, sandbox
 from .config import Experiment
 from .errors import StarlabError
 from .experiment import load
@@ -66,16 +66,7 @@ def parser() -> argparse.ArgumentParser:
     why.add_argument("--query", type=Path, required=True, help="one query (JSON) or a query set (JSON lines)")
     why.add_argument("--id", help="which query of the set")
     why.add_argument("--database", type=Path, required=True, help="folder of the travel database")
-    asked = add("tool", tool, "what an agent sees when it calls a tool")
-    asked.add_argument("name", help="for example SearchFlight")
-    asked.add_argument("--database", type=Path, required=True, help="folder of the travel database")
-    asked.add_argument("--rendering", default="compact", help="compact (miniature world) or official (Agent-STAR)")
-    asked.add_argument("--args", default="{}", metavar="JSON", help='for example \'{"city": "Boise"}\'')
-    proof = add("prove", prove, "which queries have a plan, which have none, and which lack flights")
-    proof.add_argument("--database", type=Path, required=True, help="folder of the travel database")
-    proof.add_argument("--queries", type=Path, required=True, help="queries (JSON lines)")
-    proof.add_argument("--prefix", default="", help="only queries whose id begins so, for example train_")
-    proof.add_argument("--out", type=Path, help="write verdicts and witness plans here (JSON lines)")
+    sandbox.add_commands(add)
     add("power", power, "how many seeds would decide what is undecided")
     return top
 
@@ -183,39 +174,6 @@ def explain(options: argparse.Namespace) -> None:
     except OSError as error:
         raise StarlabError(f"{options.plan}: cannot read the plan ({error.strerror})") from None
     print(explained(_query(options.query, options.id), answer, Database.load(options.database)))
-
-
-def tool(options: argparse.Namespace) -> None:
-    """Print a tool's result, to the letter: no line end is added for a program that reads it."""
-    from .travel.database import Database
-    from .travel.renderings import tool as rendered
-
-    call = rendered(options.rendering)
-    try:
-        arguments = json.loads(options.args)
-    except (ValueError, RecursionError) as error:
-        raise StarlabError(f"--args: not JSON ({error}): {options.args[:80]!r}") from None
-    text = call(Database.load(options.database), options.name, arguments)
-    sys.stdout.write(text + "\n" if sys.stdout.isatty() and not text.endswith("\n") else text)
-
-
-def prove(options: argparse.Namespace) -> None:
-    """Print the proof for every query, and how many there are of which kind."""
-    from .synthesis.proof import prove as proved
-    from .synthesis.proof import summary
-    from .travel.database import Database
-    from .travel.query import load_queries
-
-    queries = [query for query in load_queries(options.queries) if query.id.startswith(options.prefix)]
-    database = Database.load(options.database)
-    proofs = []
-    for query in queries:
-        proofs.append(proved(query, database))
-        print(proofs[-1].line(), flush=True)
-    print(summary(proofs))
-    if options.out:
-        rows = (json.dumps(proof.to_dict(), ensure_ascii=False) for proof in proofs)
-        options.out.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
 
 
 def _query(path: Path, wanted: str | None) -> Any:

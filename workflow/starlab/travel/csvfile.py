@@ -170,4 +170,4 @@ def _cells(column: Column) -> Any:
     if column.field is None:
         return lambda row: ""
     value, put = attrgetter(column.field), column.write
-    return lambda row: put(value(row))
+    return value if put is None else lambda row: put(value(row))

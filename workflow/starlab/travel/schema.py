@@ -72,7 +72,7 @@ class Column:
     header: str
     field: str | None
     read: Callable[[str], Any] = str
-    write: Callable[[Any], Any] = lambda value: value
+    write: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
