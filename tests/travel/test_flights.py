@@ -24,7 +24,7 @@ flight = st.builds(
     date=st.sampled_from(DATES),
     origin=st.sampled_from(CITIES),
     destination=st.sampled_from(CITIES),
-    distance=st.floats(0, 5000),
+    distance=st.sampled_from((0.0, -0.0)) | st.floats(0, 5000),
 )
 tables = st.lists(flight, min_size=1, max_size=30)
 

@@ -6,7 +6,7 @@ was asked for by route and date is remembered, since agents and checkers ask for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, overload
@@ -165,11 +165,19 @@ class FlightTable(Sequence[Flight]):
     def on(self, origin: str, destination: str, date: str) -> tuple[Flight, ...]:
         """The flights of a route on a date, in file order."""
         asked = (origin, destination, date)
-        return _remembered(self._on, asked, lambda: self._flights(self._rows(origin, destination, date)))
+        found = self._on.get(asked)
+        return self._remember(self._on, asked, self._rows(origin, destination, date)) if found is None else found
 
     def numbered(self, number: str) -> tuple[Flight, ...]:
         """All flights of a number, in file order."""
-        return _remembered(self._numbered, number, lambda: self._flights(self._rows_numbered(number)))
+        found = self._numbered.get(number)
+        return self._remember(self._numbered, number, self._rows_numbered(number)) if found is None else found
+
+    def _remember(self, memory: dict[A, tuple[Flight, ...]], asked: A, rows: Integers) -> tuple[Flight, ...]:
+        if len(memory) >= _REMEMBERED:
+            memory.clear()
+        found = memory[asked] = self._flights(rows)
+        return found
 
     def _rows_numbered(self, number: str) -> Integers:
         name = number.encode()
@@ -237,17 +245,8 @@ class FlightTable(Sequence[Flight]):
 
 
 def _prints(column: list[Any]) -> list[str]:
-    """`repr` of every value; values repeat."""
+    """`repr` of every value; made once for a value that repeats, but for numbers that are equal and print differently."""
+    if isinstance(column[0], float):
+        return list(map(repr, column))  # 0.0 and -0.0
     known = {value: repr(value) for value in set(column)}
     return [known[value] for value in column]
-
-
-def _remembered(
-    memory: dict[A, tuple[Flight, ...]], asked: A, find: Callable[[], tuple[Flight, ...]]
-) -> tuple[Flight, ...]:
-    found = memory.get(asked)
-    if found is None:
-        if len(memory) >= _REMEMBERED:
-            memory.clear()
-        found = memory[asked] = find()
-    return found
