@@ -24,7 +24,9 @@ def world() -> Database:
 
 @pytest.fixture
 def folder(world: Database, tmp_path: Path) -> Path:
+    """The world as CSV files alone, as the official one comes."""
     world.save(tmp_path / "world")
+    shutil.rmtree(flightfile.cache_of(tmp_path / "world" / FLIGHTS.file))
     return tmp_path / "world"
 
 
@@ -235,7 +237,13 @@ def no_parsing(path: Path) -> None:
     raise AssertionError("the CSV file was parsed")
 
 
-def test_small_tables_leave_nothing_behind(folder: Path) -> None:
+def test_a_database_is_saved_with_its_columns(world: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.save(tmp_path)
+    monkeypatch.setattr(flightfile, "read", no_parsing)
+    assert Database.load(tmp_path, "world") == world
+
+
+def test_loading_a_small_table_leaves_nothing_behind(folder: Path) -> None:
     before = sorted(folder.rglob("*"))
     Database.load(folder)
     assert sorted(folder.rglob("*")) == before

@@ -130,12 +130,13 @@ class Database:
         )
 
     def save(self, folder: Path) -> None:
-        """Write the database in the official schema; `load` gives it back."""
+        """Write the database in the official schema, with the columns that make loading fast; `load` gives it back."""
         cities = folder / CITIES
         cities.parent.mkdir(parents=True, exist_ok=True)
         lines = [f"{city}\t{state}" for state, names in self.states.items() for city in names]
         cities.write_text("\n".join(lines) + "\n", encoding="utf-8")
         csvfile.write(folder, FLIGHTS, self.flights)
+        flightfile.store(self.flight_table, folder / FLIGHTS.file)
         csvfile.write(folder, HOTELS, self.hotels)
         csvfile.write(folder, RESTAURANTS, self.restaurants)
         csvfile.write(folder, ATTRACTIONS, self.attractions)

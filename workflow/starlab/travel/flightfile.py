@@ -1,7 +1,8 @@
-"""The flight table on disk: the official CSV file, and beside a large one its columns, ready to be mapped.
+"""The flight table on disk: the official CSV file, and beside it its columns, ready to be mapped.
 
-The columns are used if and only if they were made from the very bytes that the CSV file holds now; they may be
-deleted at any time. A folder that cannot be written to works as well, only more slowly.
+Columns are written with the databases that are made here, and by the first load of a large one. They are used if and
+only if they were made from the very bytes that the CSV file holds now, and may be deleted at any time. A large table in
+a folder that cannot be written to works as well, only more slowly.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .flights import TEXTS, Codes, Encoder, FlightTable, RouteIndex, Texts
 from .schema import FLIGHTS, GAPS, Column
 
 LARGE = 500_000
-"""Rows from which on the columns are kept on disk; below, the CSV file is read as fast."""
+"""Rows from which on loading a CSV file leaves its columns behind. A folder of a few rows is left as it was found."""
 _FORMAT = 1
 _CHUNK = 10_000
 _ARRAYS = ("number", "price", "distance")

@@ -238,15 +238,17 @@ class FlightTable(Sequence[Flight]):
 
     def prints(self) -> Iterator[bytes]:
         """`repr` of the tuple of every row's values, in file order, in chunks: what fingerprints are made of."""
+        printed = {name: [repr(text) for text in self.texts[name].values] for name in TEXTS}
         for start in range(0, len(self), _CHUNK):
-            columns = self.columns(slice(start, start + _CHUNK))
-            rows = map(", ".join, zip(*(_prints(column) for column in columns), strict=True))
-            yield f"({')('.join(rows)})".encode()
+            rows = slice(start, start + _CHUNK)
+            texts = ([printed[name][code] for code in self.texts[name].codes[rows].tolist()] for name in TEXTS)
+            numbers = [repr(number.decode()) for number in self.number[rows].tolist()]
+            columns = (numbers, _prints(self.price[rows]), *texts, _prints(self.distance[rows]))
+            yield f"({')('.join(map(', '.join, zip(*columns, strict=True)))})".encode()
 
 
-def _prints(column: list[Any]) -> list[str]:
-    """`repr` of every value; made once for a value that repeats, but for numbers that are equal and print differently."""
-    if isinstance(column[0], float):
-        return list(map(repr, column))  # 0.0 and -0.0
-    known = {value: repr(value) for value in set(column)}
-    return [known[value] for value in column]
+def _prints(column: NDArray[Any]) -> list[str]:
+    """`repr` of every number of 64 bits; made once for each pattern of bits, since numbers repeat."""
+    bits, places = np.unique(column.view(np.int64), return_inverse=True)
+    printed = [repr(value) for value in bits.view(column.dtype).tolist()]
+    return [printed[place] for place in places.tolist()]
