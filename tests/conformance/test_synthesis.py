@@ -1,6 +1,7 @@
 """Difficulty, budgets and feasibility are those of the official scripts; every kept query has a plan on top."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from starlab.synthesis.balance import NO_PLAN, Synthesis, SynthesisSpec
@@ -9,10 +10,18 @@ from starlab.synthesis.card import card, constraint_kinds
 from starlab.synthesis.elements import CUISINES, HARD_CUISINES, budget, trip_dates
 from starlab.synthesis.feasibility import obstacle
 from starlab.synthesis.proof import Verdict, prove
+from starlab.travel import flightfile
 from starlab.travel.query import HOUSE_RULES, ROOM_TYPES, LocalConstraint, Query
 from starlab.travel.scores import score_plan
 
 OFFICIAL = THRESHOLDS["official"]
+
+
+@pytest.fixture(scope="module")
+def official_synthesis(official, request):
+    """The tables over which the records were made: with more flights, some invented."""
+    folder = request.config.pluginmanager.get_plugin(str(request.path.with_name("conftest.py"))).FOLDER
+    return replace(official, flights=flightfile.load(folder / "database_synthesis"))
 
 
 @pytest.fixture(scope="module")

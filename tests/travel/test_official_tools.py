@@ -98,7 +98,7 @@ def test_a_road_may_be_too_long_without_length_or_not_there() -> None:
     assert drive("Bee", "Ay").startswith("The required time exceeds a single day")
     assert drive("Ay", "Cee") == "Sorry, we cannot find the distance between Ay and Cee."
     assert drive("Cee", "Ay") == "No valid information found. Please rethink your distance search and try again."
-    assert drive(mode=None) == "Tool calling error: argument of type 'NoneType' is not iterable"
+    assert drive(mode=None).startswith("Tool calling error: argument of type 'NoneType' is not")
 
 
 @pytest.mark.parametrize("city", ["bee", "Bee ", "", "Bee(Beeland)", None, 5, {"city": "Bee"}, True])
@@ -125,7 +125,7 @@ def test_a_list_is_compared_row_by_row_as_in_pandas() -> None:
         f"A SearchFlight for Ay to Bee on {dates} found the following 2 flights:\n1. [F2] $90."
     )
     assert fly(departure="Cee", date=[]).startswith("There is no available flight from Cee to Bee on []")
-    assert said("SearchCity", {"state": ["Aland"]}) == "Tool calling error: unhashable type: 'list'"
+    assert "unhashable type: 'list'" in said("SearchCity", {"state": ["Aland"]})
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

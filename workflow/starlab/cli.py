@@ -66,8 +66,8 @@ def parser() -> argparse.ArgumentParser:
     why.add_argument("--query", type=Path, required=True, help="one query (JSON) or a query set (JSON lines)")
     why.add_argument("--id", help="which query of the set")
     why.add_argument("--database", type=Path, required=True, help="folder of the travel database")
-    sandbox.add_commands(add)
     add("power", power, "how many seeds would decide what is undecided")
+    sandbox.add_commands(add)
     return top
 
 
