@@ -154,7 +154,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.sampled_from(sorted(PARAMETERS)),
     json_values | st.fixed_dictionaries({name: json_values for names in PARAMETERS.values() for name in names}),
