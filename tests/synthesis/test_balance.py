@@ -16,6 +16,7 @@ from starlab.synthesis.balance import (
     level_order,
     split_of,
 )
+from starlab.travel.database import Database
 from starlab.travel.miniature import MiniatureSpec, generate
 from starlab.travel.plan import render
 from starlab.travel.scores import score
@@ -58,6 +59,14 @@ def test_every_beginning_of_a_mixed_set_is_nearly_balanced():
         assert abs(beginning["easy"] - 0.4 * count) <= 1
         assert abs(beginning["medium"] - 0.3 * count) <= 1
         assert abs(beginning["hard"] - 0.3 * count) <= 1
+
+
+def test_a_database_gives_the_same_queries_from_memory_and_from_disk(synthesis, world, other_world, spec, tmp_path):
+    world.save(tmp_path)
+    again = Synthesis(Database.load(tmp_path, world.name), other_world, spec).make("mixed20")
+    made = synthesis.make("mixed20")
+    assert again.queries == made.queries
+    assert again.tally == made.tally
 
 
 def test_sets_of_one_level_hold_nothing_else(synthesis):

@@ -39,6 +39,10 @@ def test_without_flights_the_price_is_that_of_the_car():
     assert of(database(kilometres=None), LocalConstraint(transportation="no flight")) is Rejection.NO_DRIVE
 
 
+def test_a_state_that_does_not_exist_has_no_cities():
+    assert of(database(), days=5, destination="Nowhere") is Rejection.NO_CITY
+
+
 def test_constraints_and_occupancy_leave_out_rows():
     hotels = (hotel(100.0, occupancy=2, room="Shared room"), hotel(300.0, occupancy=8, rules="No smoking"))
     base = database(hotels=hotels)

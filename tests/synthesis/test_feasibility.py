@@ -55,3 +55,18 @@ def test_seventy_per_cent_of_the_mean_cost_is_the_least_budget():
     air = {"transportation": "no self-driving"}
     assert found(database(), query(budget=649, **air)) is None
     assert found(database(), query(budget=648, **air)) is Obstacle.BUDGET
+
+
+def test_a_number_of_restaurants_is_asked_for_only_with_a_cuisine():
+    three = [hotel(name=name) for name in ("Inn", "Lodge", "Loft")]
+    assert found(database(hotels=three), query(), "official") is None
+    assert found(database(hotels=three), query(cuisine=("Indian",)), "official") is Obstacle.FEW_RESTAURANTS
+    # without any, the script's mean is not a number and stops nothing, however small the budget
+    assert found(database(hotels=three, restaurants=()), query(budget=1), "official") is None
+
+
+def test_a_query_without_the_key_transportation_rides_for_free():
+    base = Tables(database(kilometres=None, out=()))
+    # 3 x 150 + 9 x 20 x 2 people x .6 = 666; times .7 = 466.2
+    for budget, expected in ((467, None), (466, Obstacle.BUDGET)):
+        assert obstacle(base, query(budget), THRESHOLDS["miniature"], names_transportation=False) is expected

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import matrix
+from . import matrix, sandbox
 from .config import Experiment
 from .errors import StarlabError
 from .experiment import load
@@ -67,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     why.add_argument("--id", help="which query of the set")
     why.add_argument("--database", type=Path, required=True, help="folder of the travel database")
     add("power", power, "how many seeds would decide what is undecided")
+    sandbox.add_commands(add)
     return top
 
 

@@ -7,7 +7,6 @@ built here.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -37,6 +36,7 @@ class Rejection(StrEnum):
     FEW_HOTELS = "Not enough hotel data available for the given constraints"
     FEW_RESTAURANTS = "No restaurant data available for the given constraints."
     NO_PRICE = "min() arg is an empty sequence"
+    NO_CITY = "No objects to concatenate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,21 +119,9 @@ class Tables:
         self._areas: dict[tuple[str, int], tuple[list[Hotel], list[Restaurant]]] = {}
 
     @cached_property
-    def route_prices(self) -> dict[tuple[str, str], list[int]]:
-        """Flight prices from one city to another on any date."""
-        prices: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-        for flight in self.database.flights:
-            prices[flight.origin, flight.destination].append(flight.price)
-        return dict(prices)
-
-    @cached_property
     def flight_counts(self) -> dict[tuple[str, str], dict[str, int]]:
         """Number of flights by route and date."""
-        counts: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-        for flight in self.database.flights:
-            dates = counts[flight.origin, flight.destination]
-            dates[flight.date] = dates.get(flight.date, 0) + 1
-        return dict(counts)
+        return self.database.flight_table.counts()
 
     def area(self, destination: str, days: int) -> tuple[list[Hotel], list[Restaurant]]:
         """All hotels and restaurants of the cities that a trip may visit."""
@@ -153,7 +141,7 @@ class Tables:
     def flight_prices(self, origin: str, destination: str, days: int, dates: Sequence[str]) -> list[int]:
         """Prices on any date for a 3-day trip, on the days of the trip for a longer one, as in the script."""
         if days == 3:
-            return self.route_prices.get((origin, destination), [])
+            return self.database.flight_table.prices(origin, destination)
         return [
             flight.price
             for city in destination_cities(self.database, destination, days)
@@ -177,11 +165,13 @@ def estimate(
     `days` is the length of the trip where `dates` does not hold every day of it.
     """
     days = days or len(dates)
+    cities = destination_cities(tables.database, destination, days)
+    if not cities:
+        return Rejection.NO_CITY
     hotels, restaurants = tables.area(destination, days)
     hotels = matching_hotels(hotels, people, asked)
     restaurants = matching_restaurants(restaurants, asked)
     if asked.transportation == "no self-driving":
-        cities = destination_cities(tables.database, destination, days)
         first = sum(len(tables.database.flights_on(origin, city, dates[0])) for city in cities)
         if first < thresholds.first_day_flights[0 if days == 3 else 1]:
             return Rejection.NO_FLIGHT
@@ -191,8 +181,7 @@ def estimate(
         return Rejection.FEW_RESTAURANTS
     if asked.transportation == "no flight":
         # the script asks for the road to the first city of the state only
-        cities = destination_cities(tables.database, destination, days)
-        cost = tables.driving_cost(origin, cities[0]) if cities else None
+        cost = tables.driving_cost(origin, cities[0])
         if cost is None:
             return Rejection.NO_DRIVE
         rides: Sequence[float] = (cost,)

@@ -66,8 +66,8 @@ class Sampler:
         self.days = tuple(days)
         self._routes: dict[int, list[_Route]] = {}
         self._roads: dict[int, list[tuple[str, str]]] = {}
-        dates = {flight.date for flight in database.flights}
-        self._first, self._last = Date.fromisoformat(min(dates)), Date.fromisoformat(max(dates))
+        dates = database.flight_table.dates()
+        self._first, self._last = Date.fromisoformat(dates[0]), Date.fromisoformat(dates[-1])
 
     def sample(self, level: str, rng: random.Random) -> Query | Rejection:
         """One draw. Raises StarlabError for an unknown level."""

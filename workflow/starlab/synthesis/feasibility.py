@@ -42,21 +42,19 @@ class Obstacle(StrEnum):
     BUDGET = "The total budget is not feasible"
 
 
-def obstacle(tables: Tables, query: Query, thresholds: Thresholds) -> Obstacle | None:
-    """The first thing that the paper's heuristic finds wrong with a query, None if it finds nothing."""
+def obstacle(
+    tables: Tables, query: Query, thresholds: Thresholds, names_transportation: bool = True
+) -> Obstacle | None:
+    """The first thing that the paper's heuristic finds wrong with a query, None if it finds nothing.
+
+    `names_transportation`: whether the query has the key "transportation", be it null. Without it, the script looks
+    for no ride and counts no fare; the queries of this project always have it.
+    """
     asked, people, days = query.local_constraint, query.people_number, query.days
     cities = destination_cities(tables.database, query.dest, days)
-    roads = [cost for city in cities if (cost := tables.driving_cost(query.org, city)) is not None]
-    if asked.transportation == "no flight" and not roads:
-        return Obstacle.NO_ROAD
-    by_road = bool(roads) and asked.transportation != "no self-driving"
-    if by_road:
-        ride = float(roads[0] * ceil(people / PEOPLE_IN_A_CAR))
-    else:
-        fare = _fare(tables, query, cities, thresholds.flights)
-        if fare is None:
-            return Obstacle.NO_FLIGHT
-        ride = fare * people
+    ride = _rides(tables, query, cities, thresholds.flights) if names_transportation else 0.0
+    if isinstance(ride, Obstacle):
+        return ride
     if days not in DAYS:
         return Obstacle.NO_FLIGHT
     hotels, restaurants = tables.area(query.dest, days)
@@ -64,12 +62,26 @@ def obstacle(tables: Tables, query: Query, thresholds: Thresholds) -> Obstacle |
     if len(hotels) < thresholds.hotels_for(days):
         return Obstacle.FEW_HOTELS
     restaurants = matching_restaurants(restaurants, asked)
-    if len(restaurants) < thresholds.restaurants_for(days):
+    if asked.cuisine and len(restaurants) < thresholds.restaurants_for(days):
         return Obstacle.FEW_RESTAURANTS
+    if not restaurants:
+        return None  # to the script the mean of nothing is not a number, and no budget is below that
     night = fmean(hotel.price for hotel in hotels) * ceil(people / PEOPLE_IN_A_ROOM)
     meal = fmean(row.average_cost for row in restaurants) * people * MEAL_SHARE
     total = ride * RIDES[days] + night * NIGHTS[days] + meal * MEALS[days]
     return None if query.budget >= BUDGET_SHARE * total else Obstacle.BUDGET
+
+
+def _rides(tables: Tables, query: Query, cities: tuple[str, ...], least: int) -> float | Obstacle:
+    """What one ride costs everybody: by car where there is a road and a car will do, else by air."""
+    transportation, people = query.local_constraint.transportation, query.people_number
+    roads = [cost for city in cities if (cost := tables.driving_cost(query.org, city)) is not None]
+    if transportation == "no flight" and not roads:
+        return Obstacle.NO_ROAD
+    if roads and transportation != "no self-driving":
+        return float(roads[0] * ceil(people / PEOPLE_IN_A_CAR))
+    fare = _fare(tables, query, cities, least)
+    return Obstacle.NO_FLIGHT if fare is None else fare * people
 
 
 def _fare(tables: Tables, query: Query, cities: tuple[str, ...], least: int) -> float | None:

@@ -92,13 +92,17 @@ class Query:
 
 
 def load_queries(path: Path) -> list[Query]:
-    """Read a JSON-lines file of queries. Raises StarlabError naming file, line and field."""
+    """Read a JSON-lines file of queries; `query_id` may stand for `id`.
+
+    Raises StarlabError naming file, line and field.
+    """
     if not path.is_file():
         raise StarlabError(f"{path}: no such file of queries; make it with `snakemake {path}`")
     queries = []
     for number, line in enumerate(path.read_text().splitlines(), start=1):
         try:
-            queries.append(Query.from_dict(json.loads(line)))
+            row = json.loads(line)
+            queries.append(Query.from_dict({"id": row["query_id"], **row} if "query_id" in row else row))
         except json.JSONDecodeError as error:
             raise StarlabError(f"{path}:{number}: not JSON ({error.msg}); delete the file to make it again") from error
         except (KeyError, TypeError, ValueError) as error:

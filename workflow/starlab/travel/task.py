@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ..protocol import Message, ToolCall, prompt
 from ..tasks import Grade
-from . import tools
 from .database import Database
 from .query import Query
+from .renderings import RENDERINGS
 from .scores import score
 
 
@@ -18,6 +18,8 @@ class TravelTask:
 
     query: Query
     database: Database
+    rendering: str = "compact"
+    """How tools word their results: a name of `RENDERINGS`."""
 
     @property
     def id(self) -> str:
@@ -35,7 +37,7 @@ class TravelTask:
         return prompt(self.domain, self.query.text)
 
     def call(self, call: ToolCall) -> str:
-        return tools.call(self.database, call)
+        return RENDERINGS[self.rendering](self.database, call.name, call.arguments)
 
     def grade(self, answer: str | None) -> Grade:
         """Metrics as in `Score.metrics`; the detail says why there is no plan, or why checks failed."""
