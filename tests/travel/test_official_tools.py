@@ -166,7 +166,7 @@ def test_any_json_gets_a_text(name: str, arguments: Any) -> None:
 def test_a_task_speaks_in_its_rendering() -> None:
     query = Query("q", "Ay", "Bee", 3, 1, (DAY, "2022-03-02", "2022-03-03"), 1, LocalConstraint(), 900, "easy")
     call = ToolCall("SearchFlight", {"departure": "Ay", "destination": "Bee", "date": DAY})
-    assert TravelTask(query, WORLD).call(call) == "\n$70, F1\n$90, F2"
+    assert TravelTask(query, WORLD).call(call) == "\n$90, F2\n$70, F1"
     assert TravelTask(query, WORLD, "official").call(call) == fly()
     with pytest.raises(StarlabError, match="no rendering 'offical'; did you mean 'official'"):
         tool("offical")
