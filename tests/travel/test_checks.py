@@ -100,13 +100,6 @@ def invented_sight(query: Query, plan: Plan) -> Situation:
     return query, with_day(plan, index, attractions=sights), world()
 
 
-def two_rows_of_one_name(query: Query, plan: Plan) -> Situation:
-    lunch = plan.days[stay_index(plan)].lunch
-    row = next(r for r in world().restaurants if Place(r.name, r.city) == lunch)
-    twice = (*world().restaurants, replace(row, average_cost=row.average_cost + 5))
-    return query, plan, replace(world(), restaurants=twice)
-
-
 def empty_lunch(query: Query, plan: Plan) -> Situation:
     return query, with_day(plan, stay_index(plan), lunch=None), world()
 
@@ -164,7 +157,6 @@ BREAKS: list[tuple[Callable[[Query, Plan], Situation], set[str]]] = [
     (hotel_at_home, {"is_valid_information_in_current_city"}),
     (invented_restaurant, {"is_valid_information_in_sandbox"}),
     (invented_sight, {"is_valid_information_in_sandbox"}),
-    (two_rows_of_one_name, {"is_valid_information_in_sandbox"}),
     (empty_lunch, {"is_not_absent"}),
     (nowhere_to_sleep, {"is_not_absent"}),
     (more_cities_asked, {"is_not_absent"}),

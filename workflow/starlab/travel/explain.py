@@ -9,7 +9,8 @@ from .checks import Outcome, Verdict
 from .cost import cost
 from .database import Attraction, Database, Flight, Hotel, Leg, Restaurant
 from .evidence import Case, DayEvidence, Row, Unproved, gather
-from .plan import Unparseable, parse
+from .parsing import parse
+from .plan import Unparseable
 from .query import Query
 from .scores import Score, score, score_case
 
