@@ -64,11 +64,8 @@ class Check:
             return True
         local = query.local_constraint
         value = getattr(local, self.constraint.replace(" ", "_"))
-        if rules.asked is Asked.FILLED or self.constraint == "cuisine":
-            asked = bool(value)
-        else:
-            asked = value is not None
-        return asked or self._untold(query, rules)
+        not_null = rules.asked is Asked.NOT_NULL and self.constraint != "cuisine"
+        return (value is not None if not_null else bool(value)) or self._untold(query, rules)
 
     def _untold(self, query: Query, rules: RuleBook) -> bool:
         """Whether the official code stops when it asks for the constraint."""
@@ -88,10 +85,10 @@ class Check:
         return Verdict(self.name, Outcome.NO_RESULT if nothing else Outcome.FAILS, failures)
 
     def _all(self, case: Case) -> Iterator[Failure]:
+        if stop := self._stop(case):
+            yield stop
+            return
         if case.rules.text is not None:
-            if stop := self._stop(case):
-                yield stop
-                return
             for number, evidence in numbered(case):
                 for name in case.rules.stops_without.get(self.name, ()):
                     if name in evidence.day.missing:
@@ -99,7 +96,7 @@ class Check:
         yield from self.failures(case)
 
     def _stop(self, case: Case) -> Failure | None:
-        """Why the official code stops before it looks at any day."""
+        """Why there is no day to look at."""
         if self._untold(case.query, case.rules):
             return Failure(case.query.local_constraint.fault or f"the query has no constraint {self.constraint!r}")
         return Failure(case.plan.fault) if case.plan.fault is not None else None

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from ..tasks import Status
 from .checks import Outcome, Verdict
 from .cost import cost
-from .database import Attraction, Database, Flight, Hotel, Leg, Restaurant
+from .database import Database
+from .describe import describe
 from .evidence import Case, DayEvidence, Row, Unproved, gather
 from .parsing import parse
 from .plan import Unparseable
@@ -31,24 +32,6 @@ def explain(query: Query, answer: str | None, database: Database) -> str:
     result = score_case(case)
     lines = [*_request(query), "", *_days(case, result), *_checks(result), *_cost(case), *_summary(result)]
     return "\n".join(lines)
-
-
-def describe(row: Row) -> str:
-    """One row of the database in words."""
-    match row:
-        case Flight():
-            times = f"{row.departure_time}-{row.arrival_time}"
-            return f"{row.origin} to {row.destination} on {row.date}, {times}, ${row.price:g} a person"
-        case Leg():
-            return f"{row.distance}, {row.duration}, ${row.driving_cost} a car, ${row.taxi_cost} a taxi"
-        case Restaurant():
-            return f"{', '.join(row.cuisines)}, ${row.average_cost:g} a person"
-        case Attraction():
-            return row.address or f"in {row.city}"
-        case Hotel():
-            rules = row.house_rules or "no house rules"
-            nights = f"{row.minimum_nights:g}+ nights" if row.minimum_nights > 1 else "any number of nights"
-            return f"{row.room_type}, ${row.price:g}, sleeps {row.maximum_occupancy}, {nights}, {rules}"
 
 
 def _request(query: Query) -> Iterator[str]:
