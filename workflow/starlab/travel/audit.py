@@ -154,8 +154,5 @@ def _table(verdicts: Iterable[Verdict]) -> dict[str, bool | None]:
 
 
 def _as_dict(failure: Failure) -> dict[str, Any]:
-    return {
-        "day": failure.day,
-        "reason": failure.reason,
-        "rows": [f"{type(row).__name__}: {describe(row)}" for row in failure.rows],
-    }
+    rows = [f"{type(row).__name__}: {describe(row)}" for row in failure.rows]
+    return {"day": failure.day, "reason": failure.reason, "rows": rows}

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import combinations, groupby
 
 from .checks import Failure, numbered
-from .evidence import Case, Row, Unproved
-from .plan import MEALS, Broken, Move, Ride, Stay, TypedRide, Unread, Venue, Where
+from .evidence import Case, DayEvidence, Row, Unproved
+from .plan import MEALS, Broken, HalfMove, Move, Ride, Stay, TypedRide, Unread, Venue, Where
 from .rules import Location, Mode, RuleBook
 
 FILLED_SHARE = 0.5
@@ -167,7 +167,8 @@ def is_valid_information_in_current_city(case: Case) -> Iterator[Failure]:
         if case.rules.no_city_is_anywhere and "current_city" in day.missing:
             where = Stay("")
         if isinstance(where, Unread):
-            yield Failure(f"current_city {where.text!r}: {where.reason}", number)
+            if not (case.rules.half_moves and isinstance(where, HalfMove) and _idle(evidence)):
+                yield Failure(f"current_city {where.text!r}: {where.reason}", number)
             continue
         cities = _cities(where, case.rules)
         if reason := _astray(day.ride, where, cities, case.rules):
@@ -183,6 +184,13 @@ def is_valid_information_in_current_city(case: Case) -> Iterator[Failure]:
                 yield Failure(f"{slot} {venue.text!r}: {venue.reason}", number)
             elif not _lies_in(venue, allowed, case.rules):
                 yield Failure(f"{slot} {str(venue)!r} is not in {_either(where, slot)}", number)
+
+
+def _idle(evidence: DayEvidence) -> bool:
+    """Whether there is nothing on a day that would have to lie in a city."""
+    day = evidence.day
+    placed = (day.ride, day.accommodation, *evidence.meals, *evidence.attractions)
+    return not day.hollow("transportation") and not any(placed)
 
 
 def _cities(where: Stay | Move, rules: RuleBook) -> tuple[str, ...]:
@@ -269,6 +277,8 @@ def _city_count(case: Case) -> Iterator[Failure]:
     cities: set[str] = set()
     for number, evidence in numbered(case):
         match evidence.day.where:
+            case HalfMove() if case.rules.half_moves and number > 1:
+                cities.add("")
             case Unread(text, reason):
                 yield Failure(f"current_city {text!r}: {reason}", number)
             case Stay(city):

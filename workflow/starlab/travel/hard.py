@@ -12,7 +12,7 @@ from .checks import Failure, NoResult, numbered
 from .cost import cost
 from .database import Hotel, Restaurant
 from .evidence import Case, Unproved
-from .plan import MEALS, Ride, Unread, WrittenRide
+from .plan import MEALS, BrokenRide, Ride, Unread, WrittenRide
 from .rules import Mode
 
 
@@ -82,13 +82,15 @@ def valid_room_type(case: Case) -> Iterator[Failure]:
     """Every hotel has the room type that the query asks for."""
     asked = case.query.local_constraint.room_type or ""
     suitable = ROOM_TYPES.get(asked)
-    if suitable is None and case.rules.text is not None:
-        return iter(())
-    return _hotels(case, lambda hotel: suitable is None or hotel.room_type not in suitable, asked)
+    unknown = case.rules.text is None
+    return _hotels(case, lambda hotel: unknown if suitable is None else hotel.room_type not in suitable, asked)
 
 
-def _named(ride: Ride) -> frozenset[Mode]:
-    return ride.named if isinstance(ride, WrittenRide) else frozenset({ride.mode})
+def _named(ride: Ride | Unread) -> frozenset[Mode] | None:
+    """The modes by which a query can exclude a ride; None where they cannot be told."""
+    if isinstance(ride, WrittenRide | BrokenRide):
+        return ride.named
+    return None if isinstance(ride, Unread) else frozenset({ride.mode})
 
 
 EXCLUDED = {"no flight": Mode.FLIGHT, "no self-driving": Mode.CAR}
@@ -100,9 +102,13 @@ def valid_transportation(case: Case) -> Iterator[Failure]:
     asked = case.query.local_constraint.transportation or ""
     for number, evidence in numbered(case):
         ride = evidence.day.ride
-        if isinstance(ride, Unread):
-            yield Failure(f"transportation {ride.text!r}: {ride.reason}", number)
-        elif ride is not None and EXCLUDED.get(asked) in _named(ride):
+        if ride is None:
+            continue
+        named = _named(ride)
+        if named is None:
+            reason = ride.reason if isinstance(ride, Unread) else "no mode can be told"
+            yield Failure(f"transportation {str(ride)!r}: {reason}", number)
+        elif EXCLUDED.get(asked) in named:
             rows = () if isinstance(evidence.ride, Unproved | None) else (evidence.ride,)
             yield Failure(f"{str(ride)!r}, but the query asks for {asked}", number, rows)
 

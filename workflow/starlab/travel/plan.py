@@ -38,6 +38,19 @@ class Broken(Unread):
 
 
 @dataclass(frozen=True, slots=True)
+class BrokenRide(Broken):
+    """A transportation that is not text. `named`: as in `WrittenRide`, or None where the official code stops even at
+    the question of excluded modes."""
+
+    named: frozenset[Mode] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HalfMove(Unread):
+    """A day "from A" that does not say where to."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stay:
     """A whole day in one city."""
 

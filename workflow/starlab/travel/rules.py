@@ -111,6 +111,8 @@ class RuleBook:
     """Whether "" as transportation fails for not naming the day's cities."""
     no_city_is_anywhere: bool = False
     """Whether a day without `current_city` lets its venues lie anywhere."""
+    half_moves: bool = False
+    """Whether "from A" without "to B" is one city more, in which nothing lies; otherwise it stops the checks."""
     null_hotel_stops: bool = False
     """Whether null as accommodation stops the check of minimum nights."""
     numbered_days: bool
@@ -210,6 +212,7 @@ AGENTSTAR = RuleBook(
     idle_rides=True,
     empty_ride_names_no_city=True,
     no_city_is_anywhere=True,
+    half_moves=True,
     numbered_days=False,
     city_count_starts_at_home=True,
     nameless_days=False,

@@ -14,6 +14,8 @@ from .plan import (
     EMPTY,
     FIELDS,
     Broken,
+    BrokenRide,
+    HalfMove,
     Mention,
     Move,
     Plan,
@@ -68,10 +70,7 @@ def route(text: str) -> tuple[str, str] | None:
 
 def _day(number: int, row: object, rules: TextReading) -> WrittenDay:
     if not isinstance(row, dict):
-        if not rules.empty_for_no_object or not isinstance(row, list | str) or any(name in row for name in FIELDS):
-            fault = Broken(as_text(row), "the day is not an object")
-            return WrittenDay(number, fault, fault, fault, (fault,), fault, fault, fault)
-        row = {}
+        return _no_object(number, row, rules)
     return WrittenDay(
         number=number,
         where=_where(row, rules),
@@ -83,6 +82,26 @@ def _day(number: int, row: object, rules: TextReading) -> WrittenDay:
         accommodation=_venue(row.get("accommodation"), rules),
         missing=tuple(name for name in FIELDS if name not in row),
         written=row,
+    )
+
+
+def _no_object(number: int, row: object, rules: TextReading) -> WrittenDay:
+    """A day that stops every check; or one that lacks all fields but those whose names the text or list contains."""
+    fault = Broken(as_text(row), "the day is not an object")
+    absent: tuple[str, ...] = ()
+    if rules.empty_for_no_object and isinstance(row, list | str):
+        absent = tuple(name for name in FIELDS if name not in row)
+    found = {name: None if name in absent else fault for name in FIELDS}
+    return WrittenDay(
+        number=number,
+        where=fault,
+        ride=found["transportation"],
+        breakfast=found["breakfast"],
+        attractions=() if "attraction" in absent else (fault,),
+        lunch=found["lunch"],
+        dinner=found["dinner"],
+        accommodation=found["accommodation"],
+        missing=absent,
     )
 
 
@@ -100,7 +119,7 @@ def _where(row: dict[str, object], rules: TextReading) -> Where:
         return Stay(in_state(value, rules))
     cities = route(value)
     if cities is None:
-        return Unread(value, "a day between cities is written 'from A to B'")
+        return HalfMove(value, "a day between cities is written 'from A to B'")
     return Move(in_state(cities[0], rules), in_state(cities[1], rules))
 
 
@@ -123,7 +142,9 @@ def _ride(row: dict[str, object], rules: TextReading) -> WrittenRide | Unread | 
     if not _filled(value):
         return None
     if not isinstance(value, str):
-        return Broken(as_text(value), NOT_TEXT)
+        searched = rules.named is not None and isinstance(value, list | dict)
+        named = frozenset(mode for word, mode in rules.named or () if word in value) if searched else None
+        return BrokenRide(as_text(value), NOT_TEXT, named)
     cities, fault = route(value), None
     if cities is None:
         where = row.get("current_city")
