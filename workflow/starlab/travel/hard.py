@@ -119,4 +119,4 @@ def valid_cost(case: Case) -> Iterator[Failure]:
     if spent.total is None:
         yield Failure(f"the cost is unknown: {'; '.join(spent.unpriced)}")
     elif spent.total > case.query.budget:
-        yield Failure(f"the plan costs ${spent.total:g}, the budget is ${case.query.budget:g}")
+        yield Failure(f"the plan costs ${spent.total:g}, the budget is ${case.query.budget}")

@@ -45,6 +45,39 @@ def read_plans(plans: Path, queries: Path) -> Iterator[Submission]:
         yield Submission(str(line["plan_id"]), _query({**row, **override}, place if override else origin), line["plan"])
 
 
+def read_query(path: Path, wanted: str | None) -> Query:
+    """The only query of a file, or the one of that id. Raises StarlabError naming file, line and field."""
+    try:
+        single = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StarlabError(f"{path}: cannot read the query ({error.strerror})") from None
+    except (ValueError, RecursionError):
+        single = None
+    if isinstance(single, dict):
+        return _query(single, str(path))
+    rows = {str(row.get("id", row.get("query_id"))): (row, place) for place, row in _lines(path)}
+    if wanted not in rows:
+        asked = "say which query with --id" if wanted is None else f"no query {wanted!r}"
+        raise StarlabError(f"{path}: {asked}; {nearest(wanted or '', list(rows)[:5])}")
+    return _query(*rows[wanted])
+
+
+def read_answer(path: Path) -> str:
+    """The text of a plan: the file as it is, or, where it is a line of a plan file, the plan in it, in our schema.
+    Raises StarlabError naming the file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StarlabError(f"{path}: cannot read the plan ({error})") from None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if isinstance(value, dict) and "plan" in value:
+        return json.dumps(as_typed(value["plan"]), ensure_ascii=False)
+    return text
+
+
 def as_typed(plan: object) -> object:
     """A plan of the official files in our schema: `days` is `day`, and the empty days that pad every file to the
     longest trip are gone."""
