@@ -51,7 +51,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A named check. `constraint` is the key of the local constraint that a query asks for it with; None: every query
+    """A named check. `constraint` is the field of `LocalConstraint` that a query asks for it with; None: every query
     asks for it."""
 
     name: str
@@ -62,16 +62,15 @@ class Check:
         """Whether a query asks for it, or the official code stops because it cannot tell."""
         if self.constraint is None:
             return True
-        local = query.local_constraint
-        value = getattr(local, self.constraint.replace(" ", "_"))
+        value = getattr(query.local_constraint, self.constraint)
+        if rules.text is None:
+            return bool(value)
         not_null = rules.asked is Asked.NOT_NULL and self.constraint != "cuisine"
         return (value is not None if not_null else bool(value)) or self._untold(query, rules)
 
     def _untold(self, query: Query, rules: RuleBook) -> bool:
         """Whether the official code stops when it asks for the constraint."""
         local = query.local_constraint
-        if rules.text is None or self.constraint is None:
-            return False
         return local.fault is not None or (rules.asked is Asked.NOT_NULL and self.constraint in local.missing)
 
     def judge(self, case: Case) -> Verdict:
@@ -85,21 +84,18 @@ class Check:
         return Verdict(self.name, Outcome.NO_RESULT if nothing else Outcome.FAILS, failures)
 
     def _all(self, case: Case) -> Iterator[Failure]:
-        if stop := self._stop(case):
-            yield stop
+        if case.plan.fault is not None:
+            yield Failure(case.plan.fault)
             return
         if case.rules.text is not None:
+            if self.constraint is not None and self._untold(case.query, case.rules):
+                yield Failure(case.query.local_constraint.fault or f"the query has no constraint {self.constraint!r}")
+                return
             for number, evidence in numbered(case):
                 for name in case.rules.stops_without.get(self.name, ()):
                     if name in evidence.day.missing:
                         yield Failure(f"{name} is missing", number)
         yield from self.failures(case)
-
-    def _stop(self, case: Case) -> Failure | None:
-        """Why there is no day to look at."""
-        if self._untold(case.query, case.rules):
-            return Failure(case.query.local_constraint.fault or f"the query has no constraint {self.constraint!r}")
-        return Failure(case.plan.fault) if case.plan.fault is not None else None
 
 
 def numbered(case: Case) -> Iterator[tuple[int, DayEvidence]]:

@@ -17,8 +17,8 @@ COMMONSENSE = (
 )
 HARD = (
     Check("valid_cuisine", hard.valid_cuisine, "cuisine"),
-    Check("valid_room_rule", hard.valid_room_rule, "house rule"),
+    Check("valid_room_rule", hard.valid_room_rule, "house_rule"),
     Check("valid_transportation", hard.valid_transportation, "transportation"),
-    Check("valid_room_type", hard.valid_room_type, "room type"),
+    Check("valid_room_type", hard.valid_room_type, "room_type"),
     Check("valid_cost", hard.valid_cost),
 )

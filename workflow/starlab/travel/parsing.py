@@ -168,9 +168,9 @@ def _venue(value: object) -> Venue | None:
 
 
 def _attractions(value: object) -> tuple[Venue, ...]:
-    """Every attraction of a list "X, A;Y, A;". The last counts with and without its `;`."""
+    """Every attraction of a list "X, A;Y, A;". The last counts with and without its `;`, and spaces around it."""
     if not isinstance(value, str):
         return (_not_text(value),)
     if value in ("", EMPTY):
         return ()
-    return tuple(_place(piece.strip(" ")) for piece in value.removesuffix(";").split(";"))
+    return tuple(_place(piece.strip(" ")) for piece in value.strip(" ").removesuffix(";").split(";"))

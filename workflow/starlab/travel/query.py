@@ -26,7 +26,7 @@ class LocalConstraint:
     room_type: str | None = None
     transportation: str | None = None
     missing: tuple[str, ...] = ()
-    """The keys that the query does not have at all: the official code stops at some of them."""
+    """The fields whose keys the query does not have at all: the official code stops at some of them."""
     fault: str | None = None
     """Why there are no constraints to read."""
 
@@ -90,7 +90,7 @@ class Query:
     def from_official(cls, row: Mapping[str, Any]) -> Query:
         """Read a query of the official files: `query_id` may stand for `id`, and `local_constraint` may be a Python
         literal, have keys missing, or be nothing at all. Raises KeyError, TypeError or ValueError for the rest."""
-        return cls._of(row, str(row.get("id", row.get("query_id", ""))), _local(row))
+        return cls._of({"level": "", **row}, str(row.get("id", row.get("query_id", ""))), _local(row))
 
     @classmethod
     def _of(cls, row: Mapping[str, Any], id: str, local: LocalConstraint) -> Query:
@@ -109,7 +109,8 @@ class Query:
         )
 
 
-_LOCAL = ("house rule", "cuisine", "room type", "transportation")
+_KEYS = {"house_rule": "house rule", "cuisine": "cuisine", "room_type": "room type", "transportation": "transportation"}
+"""Field -> key in the official files."""
 
 
 def _local(row: Mapping[str, Any]) -> LocalConstraint:
@@ -120,15 +121,14 @@ def _local(row: Mapping[str, Any]) -> LocalConstraint:
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             local = None
     if not isinstance(local, Mapping):
-        return LocalConstraint(missing=_LOCAL, fault="the query's local_constraint is no object")
-    words = {key: local.get(key) for key in _LOCAL if key != "cuisine"}
+        return LocalConstraint(missing=tuple(_KEYS), fault="the query's local_constraint is no object")
     cuisine = local.get("cuisine")
     return LocalConstraint(
-        house_rule=_word(words["house rule"]),
+        house_rule=_word(local.get("house rule")),
         cuisine=tuple(str(name) for name in cuisine) or None if isinstance(cuisine, list | tuple | str) else None,
-        room_type=_word(words["room type"]),
-        transportation=_word(words["transportation"]),
-        missing=tuple(key for key in _LOCAL if key not in local),
+        room_type=_word(local.get("room type")),
+        transportation=_word(local.get("transportation")),
+        missing=tuple(name for name, key in _KEYS.items() if key not in local),
     )
 
 

@@ -142,8 +142,9 @@ def _ride(row: dict[str, object], rules: TextReading) -> WrittenRide | Unread | 
     if not _filled(value):
         return None
     if not isinstance(value, str):
-        searched = rules.named is not None and isinstance(value, list | dict)
-        named = frozenset(mode for word, mode in rules.named or () if word in value) if searched else None
+        named = None
+        if rules.named is not None and isinstance(value, list | dict):
+            named = frozenset(mode for word, mode in rules.named if word in value)
         return BrokenRide(as_text(value), NOT_TEXT, named)
     cities, fault = route(value), None
     if cities is None:
