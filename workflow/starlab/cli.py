@@ -178,7 +178,8 @@ def explain(options: argparse.Namespace) -> None:
 
     rules, answer = rule_book(options.rules), read_answer(options.plan)
     query = read_query(options.query, options.id)
-    print(explained(query, answer, Database.load(options.database), rules))
+    text = explained(query, answer, Database.load(options.database), rules)
+    print(text.encode("utf-8", "backslashreplace").decode("utf-8"))  # a plan may hold half of a surrogate pair
 
 
 def check(options: argparse.Namespace) -> None:
@@ -195,7 +196,7 @@ def check(options: argparse.Namespace) -> None:
     try:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         with options.out.open("w", encoding="utf-8") as handle:
-            handle.writelines(json.dumps(one.to_dict(), ensure_ascii=False) + "\n" for one in audits)
+            handle.writelines(json.dumps(one.to_dict()) + "\n" for one in audits)
     except OSError as error:
         raise StarlabError(f"{options.out}: cannot write the verdicts ({error.strerror})") from error
     print(f"{len(audits)} plans, rules: {rules.name}\n{table(aggregate(audits))}")

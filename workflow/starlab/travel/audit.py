@@ -18,10 +18,10 @@ from .database import Database
 from .describe import describe
 from .evidence import gather
 from .parsing import from_json
-from .plan import Plan, Unparseable
+from .plan import Plan
 from .plan_files import Submission, as_typed
 from .query import Query
-from .rules import RuleBook
+from .rules import RuleBook, TextReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +93,11 @@ class Audit:
 def audit(submission: Submission, database: Database, rules: RuleBook) -> Audit:
     """Judge a plan, whatever JSON it is. Never raises."""
     query, value = submission.query, submission.plan
-    typed = from_json(as_typed(value))
-    reason = typed.reason if isinstance(typed, Unparseable) else None
+    plan, reason = _typed(value) if rules.text is None else _worded(value, rules.text)
     if not value:
         status, reason = Status.UNDELIVERED, "there is no plan"
-    elif rules.text is None:
+    else:
         status = Status.OK if reason is None else Status.UNPARSEABLE
-    else:
-        objects = isinstance(value, list) and all(isinstance(day, dict) for day in value)
-        status, reason = (Status.OK, None) if objects else (Status.UNPARSEABLE, reason)
-    if rules.text is not None:
-        plan = wording.read(value, rules.text)
-    else:
-        plan = typed if isinstance(typed, Plan) else Plan((), typed.reason)
     case = gather(query, plan, database, rules)
     return Audit(
         plan_id=submission.plan_id,
@@ -117,6 +109,17 @@ def audit(submission: Submission, database: Database, rules: RuleBook) -> Audit:
         total_cost=cost(case).total,
         rules=rules,
     )
+
+
+def _typed(value: object) -> tuple[Plan, str | None]:
+    plan = from_json(as_typed(value))
+    return (plan, None) if isinstance(plan, Plan) else (Plan((), plan.reason), plan.reason)
+
+
+def _worded(value: object, rules: TextReading) -> tuple[Plan, str | None]:
+    """The official code goes on where the value is no list of days, so far as it can."""
+    objects = isinstance(value, list) and all(isinstance(day, dict) for day in value)
+    return wording.read(value, rules), None if objects else "a plan is a list of days, each an object with its fields"
 
 
 def aggregate(audits: Iterable[Audit]) -> dict[str, tuple[float, int]]:

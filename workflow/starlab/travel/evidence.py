@@ -6,7 +6,7 @@ rows they used.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -18,6 +18,8 @@ from .rules import STRICT, Mode, RuleBook
 
 Row = Flight | Leg | Hotel | Restaurant | Attraction
 V = TypeVar("V", Hotel, Restaurant, Attraction)
+FEW = 100
+"""Rows that are as well looked through one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +191,19 @@ def _written_ride(ride: WrittenRide, database: Database) -> tuple[Proof, Proof]:
         nameless = Unproved(f"{ride.text!r}: no 'Flight Number: '")
         return nameless, nameless
     rows = database.flight(ride.number)
-    for row in rows:
-        if (row.origin, row.destination) == (ride.origin, ride.destination):
-            return row, rows[0]
+    if row := _on_route(rows, ride.origin, ride.destination, database):
+        return row, rows[0]
     missing = Unproved(f"no flight {ride.number!r} from {ride.origin!r} to {ride.destination!r}")
     return missing, rows[0] if rows else None
+
+
+def _on_route(rows: Sequence[Flight], origin: str, destination: str, database: Database) -> Flight | None:
+    """The first of some flights of one number that goes on a route, on whatever date."""
+    if len(rows) > FEW:  # a number of many flights, as in the miniature world: a route has fewer
+        number = rows[0].number
+        dates = database.dates(origin, destination)
+        rows = [row for date in dates for row in database.flights_on(origin, destination, date) if row.number == number]
+    return next((row for row in rows if (row.origin, row.destination) == (origin, destination)), None)
 
 
 def priced_as(ride: Ride) -> Mode | None:
