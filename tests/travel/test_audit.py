@@ -94,6 +94,15 @@ def test_any_day_gets_a_verdict_and_an_explanation_from_every_rule_book(data: st
         assert explain(query, json.dumps(rows), world(), RULE_BOOKS[book])
 
 
+@pytest.mark.parametrize("number", ["", "\ud800", "F\0", "F" * 10_000, "F1 OR 1=1", "\n"])
+def test_a_flight_number_that_is_none_is_just_not_there(number: str) -> None:
+    query, plan = solved(3, 1)[0]
+    rows = with_field(plan, 0, "transportation", f"Flight Number: {number}, {plan.days[0].where}")
+    for book in BOOKS:
+        assert_sound(judged(book, query, rows))
+        assert "is_valid_information_in_sandbox" in judged(book, query, rows).to_dict()["reasons"]
+
+
 _constraints = st.builds(
     LocalConstraint,
     house_rule=st.sampled_from([None, "pets", "", "noise"]),
@@ -149,6 +158,7 @@ def test_check_writes_a_line_a_plan_and_prints_the_aggregates(
     }
     assert rows[2]["reasons"]["valid_cost"]
     printed = capsys.readouterr().out
+    assert "6 plans: 4 ok, 1 unparseable, 1 undelivered" in printed
     assert "final pass" in printed and "33.33 %" in printed and "2 / 6" in printed
 
 

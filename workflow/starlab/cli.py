@@ -184,7 +184,7 @@ def explain(options: argparse.Namespace) -> None:
 
 def check(options: argparse.Namespace) -> None:
     """Write what a rule book says of every plan of a file, and print the aggregates."""
-    from .travel.audit import aggregate, audit, table
+    from .travel.audit import audit, summary
     from .travel.database import Database
     from .travel.plan_files import read_plans
     from .travel.rules import rule_book
@@ -199,7 +199,7 @@ def check(options: argparse.Namespace) -> None:
             handle.writelines(json.dumps(one.to_dict()) + "\n" for one in audits)
     except OSError as error:
         raise StarlabError(f"{options.out}: cannot write the verdicts ({error.strerror})") from error
-    print(f"{len(audits)} plans, rules: {rules.name}\n{table(aggregate(audits))}")
+    print(f"Rules: {rules.name}\n{summary(audits)}")
 
 
 def power(options: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,8 @@ class Audit:
 
     @property
     def delivered(self) -> bool:
-        return self.status is not Status.UNDELIVERED
+        """Whether there is a plan to judge; to the official code, anything that is not empty is one."""
+        return self.status is Status.OK or (self.rules.text is not None and self.status is Status.UNPARSEABLE)
 
     @property
     def gated(self) -> tuple[Verdict, ...] | None:
@@ -142,11 +143,13 @@ def aggregate(audits: Iterable[Audit]) -> dict[str, tuple[float, int]]:
     }
 
 
-def table(rates: Mapping[str, tuple[float, int]]) -> str:
-    """The rates for a person to read, one a line."""
-    lines = [
+def summary(audits: Sequence[Audit]) -> str:
+    """How many plans there are of each status, and the rates, for a person to read."""
+    statuses = ", ".join(f"{sum(one.status is status for one in audits)} {status}" for status in Status)
+    lines = [f"{len(audits)} plans: {statuses}"]
+    lines += [
         f"{name:<18} {count:>7g} / {total:<7} {100 * count / total if total else 0:6.2f} %"
-        for name, (count, total) in rates.items()
+        for name, (count, total) in aggregate(audits).items()
     ]
     return "\n".join(lines)
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Literal
 
 from ..errors import StarlabError, nearest
 
@@ -102,8 +103,8 @@ class RuleBook:
     walked_route: bool
     """Whether every change of city has to be a move, from leaving home on the first day to being back on the last, and
     a trip of three days has to lead to the destination itself."""
-    rides: str
-    """Which days need a ride: "every move" or "first day"."""
+    rides: Literal["every move", "first day"]
+    """Which days need a ride."""
     location: Location
     idle_rides: bool
     """Whether a ride may stand on a day in one city, if it names the city."""
