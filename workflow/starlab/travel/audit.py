@@ -24,6 +24,10 @@ from .query import Query
 from .rules import RuleBook, TextReading
 
 
+LONGEST = 500
+"""Characters of a reason that are written: fields of a plan may be huge."""
+
+
 @dataclass(frozen=True, slots=True)
 class Audit:
     """What a rule book says of one plan, every check called alone."""
@@ -161,4 +165,5 @@ def _table(verdicts: Iterable[Verdict]) -> dict[str, bool | None]:
 
 def _as_dict(failure: Failure) -> dict[str, Any]:
     rows = [f"{type(row).__name__}: {describe(row)}" for row in failure.rows]
-    return {"day": failure.day, "reason": failure.reason, "rows": rows}
+    reason = failure.reason if len(failure.reason) <= LONGEST else f"{failure.reason[:LONGEST]}..."
+    return {"day": failure.day, "reason": reason, "rows": rows}

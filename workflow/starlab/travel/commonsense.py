@@ -181,7 +181,8 @@ def is_valid_information_in_current_city(case: Case) -> Iterator[Failure]:
             placed.append(("accommodation", day.accommodation, cities[-1:]))
         for slot, venue, allowed in placed:
             if isinstance(venue, Unread):
-                yield Failure(f"{slot} {venue.text!r}: {venue.reason}", number)
+                if not any(city in venue.parts for city in allowed):
+                    yield Failure(f"{slot} {venue.text!r}: {venue.reason}", number)
             elif not _lies_in(venue, allowed, case.rules):
                 yield Failure(f"{slot} {str(venue)!r} is not in {_either(where, slot)}", number)
 
@@ -219,7 +220,8 @@ def _astray(ride: Ride | Unread | None, where: Where, cities: tuple[str, ...], r
     if isinstance(where, Stay) and not rules.idle_rides:
         return f"a ride, {str(ride)!r}, on a day that stays in {where.city!r}"
     if isinstance(ride, Unread):
-        return f"transportation {ride.text!r}: {ride.reason}"
+        lost = not all(city in ride.parts for city in cities)
+        return f"transportation {ride.text!r}: {ride.reason}" if lost else None
     if isinstance(ride, TypedRide):
         if (ride.origin, ride.destination) != cities:
             return f"the ride {str(ride)!r} is not the day's way {where}"

@@ -27,6 +27,8 @@ class Unread:
 
     text: str
     reason: str
+    parts: tuple[str, ...] = ()
+    """The texts of a list or the keys of an object, among which the official evaluators look for cities."""
 
     def __str__(self) -> str:
         return self.text

@@ -126,7 +126,11 @@ def _where(row: dict[str, object], rules: TextReading) -> Where:
 def _venue(value: object, rules: TextReading) -> Venue | None:
     if not _filled(value):
         return None
-    return venue(value, rules) if isinstance(value, str) else Unread(as_text(value), NOT_TEXT)
+    return venue(value, rules) if isinstance(value, str) else Unread(as_text(value), NOT_TEXT, _parts(value))
+
+
+def _parts(value: object) -> tuple[str, ...]:
+    return tuple(part for part in value if isinstance(part, str)) if isinstance(value, list | dict) else ()
 
 
 def _attractions(value: object, rules: TextReading) -> tuple[Venue, ...]:
@@ -145,7 +149,7 @@ def _ride(row: dict[str, object], rules: TextReading) -> WrittenRide | Unread | 
         named = None
         if rules.named is not None and isinstance(value, list | dict):
             named = frozenset(mode for word, mode in rules.named if word in value)
-        return BrokenRide(as_text(value), NOT_TEXT, named)
+        return BrokenRide(as_text(value), NOT_TEXT, _parts(value), named)
     cities, fault = route(value), None
     if cities is None:
         where = row.get("current_city")
