@@ -23,7 +23,6 @@ from .plan_files import Submission, as_typed
 from .query import Query
 from .rules import RuleBook, TextReading
 
-
 LONGEST = 500
 """Characters of a reason that are written: fields of a plan may be huge."""
 
