@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starlab.travel.parsing import from_json, parse
 from starlab.travel.plan import (
     Day,
     Drive,
@@ -18,8 +19,6 @@ from starlab.travel.plan import (
     Taxi,
     Unparseable,
     Unread,
-    from_json,
-    parse,
     render,
 )
 from trips import solved

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from starlab.travel import names
+from starlab.travel.checks import Outcome
 from starlab.travel.database import Database
 from starlab.travel.miniature import MiniatureSpec, generate, road
-from starlab.travel.plan import Day, Plan, Stay, to_json
+from starlab.travel.plan import Day, Move, Plan, Stay, Taxi, to_json
 from starlab.travel.query import (
     HOUSE_RULES,
     ROOM_TYPES,
@@ -18,6 +20,7 @@ from starlab.travel.query import (
     LocalConstraint,
     Query,
 )
+from starlab.travel.scores import Score, score
 from starlab.travel.solver import Solution, solve
 
 CITIES = {3: 1, 5: 2, 7: 3}
@@ -94,8 +97,27 @@ def with_day(plan: Plan, index: int, **changes: Any) -> Plan:
     return Plan(tuple(days))
 
 
+def by_taxi(plan: Plan) -> Plan:
+    """A plan of three days, with taxis there and back."""
+    for index in (0, -1):
+        where = plan.days[index].where
+        assert isinstance(where, Move)
+        plan = with_day(plan, index, ride=Taxi(where.origin, where.destination))
+    return plan
+
+
 def with_field(plan: Plan, index: int, field: str, value: Any) -> list[dict[str, Any]]:
     """The plan's JSON with one field of one day replaced."""
     rows = to_json(plan)
     rows[index][field] = value
     return rows
+
+
+def failed(result: Score) -> set[str]:
+    """The checks that fail."""
+    return {verdict.check for verdict in (*result.commonsense, *result.hard) if verdict.outcome is Outcome.FAILS}
+
+
+def judge(query: Query, rows: object, database: Database | None = None) -> Score:
+    """The score of decoded JSON as an answer."""
+    return score(query, json.dumps(rows), database or world())

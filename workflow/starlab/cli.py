@@ -61,11 +61,17 @@ def parser() -> argparse.ArgumentParser:
     store = commands.add_parser("tracking", help="the MLflow store")
     of_store = store.add_subparsers(required=True, metavar="COMMAND")
     add("rebuild", rebuild, "make the MLflow store again from the run folders", of_store)
-    why = add("explain", explain, "why a plan passes or fails")
-    why.add_argument("plan", type=Path, help="file with the plan, as the policy wrote it")
+    why = add("explain", explain, "day by day, why a plan passes or fails")
+    why.add_argument("plan", type=Path, help="file with the plan, as the policy wrote it or as a line of a plan file")
     why.add_argument("--query", type=Path, required=True, help="one query (JSON) or a query set (JSON lines)")
     why.add_argument("--id", help="which query of the set")
-    why.add_argument("--database", type=Path, required=True, help="folder of the travel database")
+    verdicts = add("check", check, "what a rule book says of every plan of a file")
+    verdicts.add_argument("--queries", type=Path, required=True, help="queries, JSON lines")
+    verdicts.add_argument("--plans", type=Path, required=True, help="plans, JSON lines: plan_id, query_id, plan")
+    verdicts.add_argument("--out", type=Path, required=True, help="verdicts, JSON lines")
+    for judging in (why, verdicts):
+        judging.add_argument("--database", type=Path, required=True, help="folder of the travel database")
+        judging.add_argument("--rules", default="strict", help="travelplanner, agentstar, agentstar-relaxed or strict")
     add("power", power, "how many seeds would decide what is undecided")
     sandbox.add_commands(add)
     return top
@@ -165,35 +171,36 @@ def _store(experiment: Experiment) -> Any:
 
 
 def explain(options: argparse.Namespace) -> None:
-    """Print what each constraint says about a plan, with the evidence."""
+    """Print day by day what holds and what fails in a plan, with the evidence."""
     from .travel.database import Database
     from .travel.explain import explain as explained
+    from .travel.plan_files import read_answer, read_query
+    from .travel.rules import rule_book
 
+    rules, answer = rule_book(options.rules), read_answer(options.plan)
+    query = read_query(options.query, options.id)
+    text = explained(query, answer, Database.load(options.database), rules)
+    print(text.encode("utf-8", "backslashreplace").decode("utf-8"))  # a plan may hold half of a surrogate pair
+
+
+def check(options: argparse.Namespace) -> None:
+    """Write what a rule book says of every plan of a file, and print the aggregates."""
+    from .travel.audit import audit, summary
+    from .travel.database import Database
+    from .travel.plan_files import read_plans
+    from .travel.rules import rule_book
+
+    rules = rule_book(options.rules)
+    submissions = list(read_plans(options.plans, options.queries))
+    database = Database.load(options.database)
+    audits = [audit(submission, database, rules) for submission in submissions]
     try:
-        answer = options.plan.read_text(encoding="utf-8")
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        with options.out.open("w", encoding="utf-8") as handle:
+            handle.writelines(json.dumps(one.to_dict()) + "\n" for one in audits)
     except OSError as error:
-        raise StarlabError(f"{options.plan}: cannot read the plan ({error.strerror})") from None
-    print(explained(_query(options.query, options.id), answer, Database.load(options.database)))
-
-
-def _query(path: Path, wanted: str | None) -> Any:
-    from .travel.query import Query, load_queries
-
-    try:
-        single = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise StarlabError(f"{path}: cannot read the query ({error.strerror})") from None
-    except ValueError:
-        single = None
-    if isinstance(single, dict):
-        return Query.from_dict(single)
-    queries = {query.id: query for query in load_queries(path)}
-    if wanted not in queries:
-        from .errors import nearest
-
-        asked = "say which query with --id" if wanted is None else f"no query {wanted!r}"
-        raise StarlabError(f"{path}: {asked}; {nearest(wanted or '', list(queries)[:5])}")
-    return queries[wanted]
+        raise StarlabError(f"{options.out}: cannot write the verdicts ({error.strerror})") from error
+    print(f"Rules: {rules.name}\n{summary(audits)}")
 
 
 def power(options: argparse.Namespace) -> None:

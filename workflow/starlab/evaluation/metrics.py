@@ -13,11 +13,11 @@ from typing import Any
 
 from ..errors import StarlabError
 from ..tasks import Status
-from ..travel.constraints import STRICT
+from ..travel.constraints import HARD
 
 SCORES = ("success", "delivered", "cs_micro", "cs_macro", "hard_micro", "hard_macro")
 """Metrics that are no checks, in the order of the paper's tables."""
-HARD_CHECKS = tuple(check.name for check in STRICT.hard)
+HARD_CHECKS = tuple(check.name for check in HARD)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StarlabError
-from ..travel.plan import Unparseable, from_json
+from ..travel.parsing import from_json
+from ..travel.plan import Unparseable
 from ..travel.query import LocalConstraint, Query
 from .balance import DUPLICATE, KEPT, NO_PLAN, QuerySet, SolvedQuery, SynthesisSpec
 

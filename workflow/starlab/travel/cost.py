@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from .database import Flight, Hotel
-from .evidence import Case, Unproved, ride_cost
-from .plan import Taxi, Unread
+from .database import Flight, Hotel, Restaurant
+from .evidence import Case, Unproved, priced_as, ride_cost
+from .plan import Unread
+from .rules import Mode
 
 CAR_SEATS = 5
 TAXI_SEATS = 4
@@ -52,28 +53,30 @@ def hotel_cost(hotel: Hotel, people: int) -> float:
 
 def cost(case: Case) -> Cost:
     """Price every ride, meal and night of a plan."""
-    people = case.query.people_number
+    people, rules = case.query.people_number, case.rules
     flights = drives = taxis = meals = hotels = 0.0
-    unpriced: list[str] = []
+    unpriced: list[str] = [] if case.plan.fault is None else [case.plan.fault]
     for evidence in case.days:
-        ride, row = evidence.day.ride, evidence.ride
+        day, row = evidence.day, evidence.fare
+        unpriced += [f"{name} is missing" for name in rules.stops_without.get("valid_cost", ()) if name in day.missing]
         if isinstance(row, Unproved):
             unpriced.append(row.reason)
-        elif row is not None and ride is not None and not isinstance(ride, Unread):
-            price = ride_cost(ride, row) or 0
+        elif row is not None and day.ride is not None and not isinstance(day.ride, Unread):
+            mode = priced_as(day.ride) or Mode.CAR
+            price = ride_cost(mode, row) or 0
             if isinstance(row, Flight):
                 flights += flight_cost(price, people)
-            elif isinstance(ride, Taxi):
+            elif mode is Mode.TAXI:
                 taxis += taxi_cost(price, people)
             else:
                 drives += drive_cost(price, people)
-        for _, _, restaurant in evidence.meals:
-            if isinstance(restaurant, Unproved):
-                unpriced.append(restaurant.reason)
-            else:
+        for _, venue, restaurant in evidence.meals:
+            if isinstance(restaurant, Restaurant):
                 meals += restaurant.average_cost * people
-        if isinstance(evidence.hotel, Unproved):
-            unpriced.append(evidence.hotel.reason)
-        elif evidence.hotel is not None:
+            elif isinstance(venue, Unread) or not rules.skips_unproved:
+                unpriced.append(restaurant.reason)
+        if isinstance(evidence.hotel, Hotel):
             hotels += hotel_cost(evidence.hotel, people)
+        elif evidence.hotel is not None and (isinstance(day.accommodation, Unread) or not rules.skips_unproved):
+            unpriced.append(evidence.hotel.reason)
     return Cost(flights, drives, taxis, meals, hotels, tuple(unpriced))

@@ -2,78 +2,82 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from ..tasks import Status
-from .checks import Outcome, Verdict
+from . import wording
+from .checks import Failure, Outcome, Verdict
 from .cost import cost
-from .database import Attraction, Database, Flight, Hotel, Leg, Restaurant
+from .database import Database
+from .describe import describe
 from .evidence import Case, DayEvidence, Row, Unproved, gather
-from .plan import Unparseable, parse
+from .parsing import parse
+from .plan import Plan, Unparseable
 from .query import Query
-from .scores import Score, score, score_case
+from .rules import STRICT, RuleBook
+from .scores import Score, score_case
 
 _MARKS = {
     Outcome.HOLDS: "holds",
     Outcome.FAILS: "FAILS",
     Outcome.NOT_APPLICABLE: "-",
     Outcome.NOT_EVALUATED: "not evaluated",
+    Outcome.NO_RESULT: "no result",
 }
 
 
-def explain(query: Query, answer: str | None, database: Database) -> str:
-    """Explain the score of an answer, one line a fact, for a person to read."""
-    plan = Unparseable("") if answer is None else parse(answer)
+def explain(query: Query, answer: str | None, database: Database, rules: RuleBook = STRICT) -> str:
+    """Explain what `rules` say of an answer, one line a fact, for a person to read. Never raises."""
+    plan = Unparseable("there is no answer") if answer is None else _read(answer, rules)
     if isinstance(plan, Unparseable):
-        return "\n".join([*_request(query), *_summary(score(query, answer, database))])
-    case = gather(query, plan, database)
+        status = Status.UNDELIVERED if answer is None else Status.UNPARSEABLE
+        return "\n".join([*_request(query), f"No plan ({status}): {plan.reason}"])
+    case = gather(query, plan, database, rules)
     result = score_case(case)
-    lines = [*_request(query), "", *_days(case, result), *_checks(result), *_cost(case), *_summary(result)]
-    return "\n".join(lines)
+    lines = [*_request(query), f"Rules: {rules.name}", "", *_days(case, result)]
+    return "\n".join([*lines, *_checks(result), *_cost(case), *_summary(result)])
 
 
-def describe(row: Row) -> str:
-    """One row of the database in words."""
-    match row:
-        case Flight():
-            times = f"{row.departure_time}-{row.arrival_time}"
-            return f"{row.origin} to {row.destination} on {row.date}, {times}, ${row.price:g} a person"
-        case Leg():
-            return f"{row.distance}, {row.duration}, ${row.driving_cost} a car, ${row.taxi_cost} a taxi"
-        case Restaurant():
-            return f"{', '.join(row.cuisines)}, ${row.average_cost:g} a person"
-        case Attraction():
-            return row.address or f"in {row.city}"
-        case Hotel():
-            rules = row.house_rules or "no house rules"
-            nights = f"{row.minimum_nights:g}+ nights" if row.minimum_nights > 1 else "any number of nights"
-            return f"{row.room_type}, ${row.price:g}, sleeps {row.maximum_occupancy}, {nights}, {rules}"
+def _read(answer: str, rules: RuleBook) -> Plan | Unparseable:
+    if rules.text is None:
+        return parse(answer)
+    try:
+        value = json.loads(answer)
+    except (ValueError, RecursionError) as error:
+        return Unparseable(f"not JSON: {error}")
+    return wording.read(value, rules.text) if value else Unparseable("the plan is empty")
 
 
 def _request(query: Query) -> Iterator[str]:
     asked = [f"{key}: {value}" for key, value in query.local_constraint.to_dict().items() if value]
     yield (
         f"Query {query.id} ({query.level}): {query.org} to {query.dest}, "
-        f"{query.days} days from {query.date[0]}, "
+        f"{query.days} days from {query.date[0] if query.date else 'no date'}, "
         f"cities: {query.visiting_city_number}, people: {query.people_number}, budget: ${query.budget}"
     )
     yield f"Asked for: {'; '.join(asked) or 'nothing in particular'}"
 
 
 def _days(case: Case, result: Score) -> Iterator[str]:
-    verdicts = (*result.commonsense, *result.hard)
+    judged = [one for one in (*result.commonsense, *result.hard) if one.outcome in (Outcome.HOLDS, Outcome.FAILS)]
     for number, evidence in enumerate(case.days, start=1):
         yield f"Day {number} ({evidence.date or 'after the trip'}): {evidence.day.where}"
         for slot, text, row in _slots(evidence):
-            if isinstance(row, Unproved):
-                yield f"  {slot:14} {text}: no row"
-            else:
-                yield f"  {slot:14} {text}: {describe(row)}"
-        for verdict in verdicts:
-            for failure in verdict.failures:
+            proof = f"no row: {row.reason}" if isinstance(row, Unproved) else describe(row)
+            yield f"  {slot:14} {text}: {proof}"
+        fails = {one.check: failure for one in judged for failure in one.failures if failure.day == number}
+        for one in judged:
+            for failure in one.failures:
                 if failure.day == number:
-                    yield f"  FAILS {verdict.check}: {failure.reason}"
+                    yield f"  {'FAILS':14} {one.check}: {failure.reason}{_proof(failure)}"
+        yield f"  {'holds':14} {', '.join(one.check for one in judged if one.check not in fails) or 'nothing'}"
     yield ""
+
+
+def _proof(failure: Failure) -> str:
+    rows = "; ".join(describe(row) for row in failure.rows)
+    return f" [{rows}]" if rows else ""
 
 
 def _slots(evidence: DayEvidence) -> Iterator[tuple[str, str, Row | Unproved]]:
@@ -98,7 +102,7 @@ def _checks(result: Score) -> Iterator[str]:
 def _because(verdict: Verdict) -> str:
     if not verdict.failures:
         return ""
-    reasons = ((f"day {one.day}: " if one.day else "") + one.reason for one in verdict.failures)
+    reasons = (f"{f'day {one.day}: ' if one.day else ''}{one.reason}{_proof(one)}" for one in verdict.failures)
     return f": {'; '.join(reasons)}"
 
 
@@ -113,9 +117,6 @@ def _cost(case: Case) -> Iterator[str]:
 
 
 def _summary(result: Score) -> Iterator[str]:
-    if result.status is not Status.OK:
-        yield f"No plan ({result.status}): {result.reason}"
-        return
     numbers = ", ".join(
         f"{name} {value:.3g}" for name, value in result.metrics().items() if name.startswith(("cs_", "hard_"))
     )

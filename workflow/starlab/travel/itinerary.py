@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .database import Attraction, Database, Hotel, Restaurant
+from .namesakes import distinct
 from .plan import MEALS, Day, Move, Place, Plan, Ride, Stay
 from .query import Query
 
@@ -51,7 +52,7 @@ def write(query: Query, trip: Trip, database: Database) -> Plan:
 def _days(query: Query, trip: Trip, database: Database) -> Iterator[Day]:
     here, number = query.org, 1
     for stop in trip.stops:
-        menu = sorted(database.restaurants_in(stop.city), key=lambda row: row.average_cost)
+        menu = sorted(distinct(database.restaurants_in(stop.city)), key=lambda row: row.average_cost)
         meals = [row for row in menu if row in trip.meals]
         extra = len(meals) - len(MEALS) * stop.whole_days
         served = iter(meals)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TypeVar
 
 from .cost import drive_cost, flight_cost, hotel_cost, taxi_cost
 from .database import Attraction, Database, Hotel, Restaurant
 from .hard import ROOM_TYPES, forbidden_rules
+from .namesakes import distinct
 from .plan import MEALS, Drive, FlightRide, Ride, Taxi
 from .query import Query
 
 Menu = dict[int, tuple[float, tuple[Restaurant, ...]]]
 """Set of cuisines served, as bits -> (least cost for the party, the restaurants)."""
-T = TypeVar("T", Hotel, Restaurant, Attraction)
 
 
 def merge(into: Menu, one: Menu, other: Menu) -> None:
@@ -41,12 +39,6 @@ class Offer:
     menu: Menu
 
 
-def _only_unique(rows: Sequence[T]) -> list[T]:
-    """Rows whose name is theirs alone: others prove nothing to the checker."""
-    names = [row.name for row in rows]
-    return [row for row in rows if names.count(row.name) == 1]
-
-
 @dataclass
 class Market:
     """The best offers for one query, each computed once."""
@@ -66,11 +58,11 @@ class Market:
 
     def restaurants(self, city: str) -> list[Restaurant]:
         """Cheapest first, as tools list them."""
-        return sorted(_only_unique(self.database.restaurants_in(city)), key=lambda row: row.average_cost)
+        return sorted(distinct(self.database.restaurants_in(city)), key=lambda row: row.average_cost)
 
     def _sights(self, city: str) -> tuple[Attraction, ...]:
         """Attractions that a plan can name: `;` separates them there."""
-        rows = _only_unique(self.database.attractions_in(city))
+        rows = distinct(self.database.attractions_in(city))
         return tuple(row for row in rows if ";" not in row.name and row.name == row.name.strip(" "))
 
     def hotel(self, city: str, nights: int) -> tuple[float, Hotel] | None:
@@ -78,7 +70,7 @@ class Market:
         local, people = self.query.local_constraint, self.query.people_number
         suitable = [
             (hotel_cost(hotel, people), hotel)
-            for hotel in _only_unique(self.database.hotels_in(city))
+            for hotel in distinct(self.database.hotels_in(city))
             if hotel.minimum_nights <= nights
             and (local.room_type is None or hotel.room_type in ROOM_TYPES[local.room_type])
             and (local.house_rule is None or local.house_rule not in forbidden_rules(hotel))

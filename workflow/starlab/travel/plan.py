@@ -1,19 +1,17 @@
-"""Plans: from the JSON text of an answer to typed days, and back.
+"""Plans as typed days, and the JSON text of an answer.
 
-Shape and meaning are kept apart. A text that is not a JSON list of days with known fields is `Unparseable`,
-with one reason. A field inside a day whose value cannot be read ("Train, from A to B", a meal without a city,
-a number) becomes `Unread` and fails the checks that need it: nothing is skipped, and nothing is guessed.
+`parsing.py` reads the forms listed here and nothing else; `wording.py` reads any JSON the way the official evaluators
+do. Both give the types below, and the checks know no others.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from ..errors import nearest
+from .rules import Mode
 
 FIELDS = (
     "day", "current_city", "transportation", "breakfast", "attraction", "lunch", "dinner", "accommodation",
@@ -29,9 +27,29 @@ class Unread:
 
     text: str
     reason: str
+    parts: tuple[str, ...] = ()
+    """The texts of a list or the keys of an object, among which the official evaluators look for cities."""
 
     def __str__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Broken(Unread):
+    """A field at which the official code stops, so that every check which comes to it fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRide(Broken):
+    """A transportation that is not text. `named`: as in `WrittenRide`, or None where the official code stops even at
+    the question of excluded modes."""
+
+    named: frozenset[Mode] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HalfMove(Unread):
+    """A day "from A" that does not say where to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +81,7 @@ class FlightRide:
     origin: str
     destination: str
     details: str = ""
+    mode: ClassVar[Mode] = Mode.FLIGHT
 
     def __str__(self) -> str:
         return f"Flight Number: {self.number}, from {self.origin} to {self.destination}{self.details}"
@@ -73,6 +92,7 @@ class Drive:
     origin: str
     destination: str
     details: str = ""
+    mode: ClassVar[Mode] = Mode.CAR
 
     def __str__(self) -> str:
         return f"Self-driving, from {self.origin} to {self.destination}{self.details}"
@@ -83,9 +103,33 @@ class Taxi:
     origin: str
     destination: str
     details: str = ""
+    mode: ClassVar[Mode] = Mode.TAXI
 
     def __str__(self) -> str:
         return f"Taxi, from {self.origin} to {self.destination}{self.details}"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRide:
+    """A ride as the official evaluators read it: each of their questions has its own answer."""
+
+    text: str
+    origin: str | None
+    destination: str | None
+    """The cities; None where neither the text nor the day names two."""
+    mode: Mode | None
+    """For the modes that do not go together."""
+    proof: Mode | None
+    """What is looked up and paid for; None: nothing."""
+    named: frozenset[Mode]
+    """The modes that a query's "no flight" and "no self-driving" find in it."""
+    number: str | None = None
+    """The flight number; None where there is none in the official place."""
+    fault: str | None = None
+    """Why the official code stops when it looks for the cities."""
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +143,22 @@ class Place:
         return f"{self.name}, {self.city}"
 
 
-Ride = FlightRide | Drive | Taxi
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A venue as the official evaluators read it. Two mentions are the same venue when their texts are the same."""
+
+    text: str
+    name: str
+    city: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+TypedRide = FlightRide | Drive | Taxi
+Ride = TypedRide | WrittenRide
 Where = Stay | Move | Unread
-Venue = Place | Unread
+Venue = Place | Mention | Unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +185,63 @@ class Day:
         others = (self.ride is not None) + bool(self.attractions) + (self.accommodation is not None)
         return len(self.meals()) + others
 
+    def blank(self, slot: str) -> bool:
+        """Whether a slot is written as empty."""
+        match slot:
+            case "transportation":
+                return self.ride is None
+            case "attraction":
+                return not self.attractions
+            case _:
+                return getattr(self, slot) is None
+
+    def hollow(self, slot: str) -> bool:
+        """Whether a slot holds something empty that is not "-"."""
+        return False
+
+    def says(self, words: tuple[str, ...]) -> bool:
+        """Whether `current_city` says with one of `words` that the day is one of travel."""
+        return isinstance(self.where, Move)
+
+    def counts(self, nameless: bool) -> bool:
+        """Whether this is a day of the trip; `nameless`: even if it says no city."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDay(Day):
+    """A day as the official evaluators read it; `written` is its JSON object, {} where there is none."""
+
+    written: Mapping[str, object] = field(default_factory=dict)
+
+    def filled(self) -> int:
+        """How many fields are filled, those that the official format does not have among them."""
+        return sum(bool(value) and value != EMPTY for value in self.written.values())
+
+    def blank(self, slot: str) -> bool:
+        return self.written.get(slot) in ("", EMPTY)
+
+    def hollow(self, slot: str) -> bool:
+        return slot in self.written and not self.written[slot]
+
+    def says(self, words: tuple[str, ...]) -> bool:
+        text = self.written.get("current_city")
+        return isinstance(text, str) and any(word in text for word in words)
+
+    def counts(self, nameless: bool) -> bool:
+        city = self.written.get("current_city")
+        return city != UNFILLED and bool(self.written) and (nameless or bool(city))
+
+
+UNFILLED = "You don't need to fill in the information for this or later days."
+"""The text that marks days after the trip in TravelPlanner's annotation tool."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     days: tuple[Day, ...]
+    fault: str | None = None
+    """Why the official code finds no days in it at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,54 +251,8 @@ class Unparseable:
     reason: str
 
 
-class _Malformed(ValueError):
-    """JSON that the `json` module would accept although a reader could take it in two ways."""
-
-
-def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        raise _Malformed("a field is given twice in one object")
-    return result
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise _Malformed(f"{name} is not JSON")
-
-
-_decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
-
-
-def parse(text: str) -> Plan | Unparseable:
-    """Read the text of an answer: JSON and nothing around it. Never raises."""
-    try:
-        value = _decoder.decode(text)
-    except json.JSONDecodeError as error:
-        return Unparseable(f"not JSON: {error.msg} at character {error.pos}")
-    except (ValueError, RecursionError) as error:
-        return Unparseable(f"not JSON: {error}")
-    return from_json(value)
-
-
-def from_json(value: object) -> Plan | Unparseable:
-    """Read a plan from decoded JSON: a list with one object a day. Never raises."""
-    if not isinstance(value, list):
-        return Unparseable("a plan is a list of days")
-    if not value:
-        return Unparseable("the plan has no days")
-    days = []
-    for position, row in enumerate(value, start=1):
-        if not isinstance(row, dict):
-            return Unparseable(f"entry {position} is not an object with the fields of a day")
-        if unknown := [key for key in row if key not in FIELDS]:
-            hint = nearest(str(unknown[0]), FIELDS)
-            return Unparseable(f"entry {position} has an unknown field {unknown[0]!r}: {hint}")
-        days.append(_day(row))
-    return Plan(tuple(days))
-
-
 def to_json(plan: Plan) -> list[dict[str, Any]]:
-    """The inverse of `from_json`, with every field present and in the order of `FIELDS`."""
+    """The inverse of `parsing.from_json`, with every field present and in the order of `FIELDS`."""
     return [
         {
             "day": day.number if isinstance(day.number, int) else str(day.number),
@@ -205,101 +269,9 @@ def to_json(plan: Plan) -> list[dict[str, Any]]:
 
 
 def render(plan: Plan) -> str:
-    """The text of an answer; `parse` gives the plan back."""
+    """The text of an answer; `parsing.parse` gives the plan back."""
     return json.dumps(to_json(plan), ensure_ascii=False)
 
 
-def _text(value: Ride | Venue | None) -> str:
+def _text(value: Ride | Venue | Unread | None) -> str:
     return EMPTY if value is None else str(value)
-
-
-def _day(row: Mapping[str, object]) -> Day:
-    number = row.get("day")
-    return Day(
-        number=number if type(number) is int else Unread(_as_text(number), "the day is not a whole number"),
-        where=_where(row.get("current_city")),
-        ride=_ride(row.get("transportation", EMPTY)),
-        breakfast=_venue(row.get("breakfast", EMPTY)),
-        attractions=_attractions(row.get("attraction", EMPTY)),
-        lunch=_venue(row.get("lunch", EMPTY)),
-        dinner=_venue(row.get("dinner", EMPTY)),
-        accommodation=_venue(row.get("accommodation", EMPTY)),
-        missing=tuple(name for name in FIELDS if name not in row),
-    )
-
-
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _not_text(value: object) -> Unread:
-    return Unread(_as_text(value), "the value is not text")
-
-
-def _where(value: object) -> Where:
-    if not isinstance(value, str):
-        return _not_text(value)
-    if value in ("", EMPTY):
-        return Unread(value, "the day has no city")
-    if not value.startswith("from "):
-        return Stay(value)
-    origin, to, destination = value.removeprefix("from ").partition(" to ")
-    if not to or not origin or not destination:
-        return Unread(value, "a day between cities is written 'from A to B'")
-    return Move(origin, destination)
-
-
-_FLIGHT, _DRIVE, _TAXI = "Flight Number: ", "Self-driving", "Taxi"
-_MODES = "'Flight Number: X, from A to B', 'Self-driving, from A to B' or 'Taxi, from A to B'"
-_DETAIL = re.compile(
-    r"(?:Departure Time|Arrival Time): \d{1,2}:\d{2}"
-    r"|[Dd]uration: [^:;,]+"
-    r"|[Dd]istance: \d[\d,.]* (?:km|miles)"
-    r"|[Cc]ost: \$?\d[\d,]*(?:\.\d+)?"
-)
-
-
-def _ride(value: object) -> Ride | Unread | None:
-    """Read a ride. Only the enumerated modes exist; every other wording is `Unread`."""
-    if not isinstance(value, str):
-        return _not_text(value)
-    if value in ("", EMPTY):
-        return None
-    mode, separator, route = value.partition(", from ")
-    origin, to, rest = route.partition(" to ")
-    destination, comma, details = rest.partition(", ")
-    if not (separator and to and origin and destination):
-        return Unread(value, f"a ride is written {_MODES}")
-    if comma and not all(_DETAIL.fullmatch(detail) for detail in details.split(", ")):
-        return Unread(value, "after the cities come times, duration, distance or cost, or nothing")
-    suffix = comma + details
-    if mode == _DRIVE:
-        return Drive(origin, destination, suffix)
-    if mode == _TAXI:
-        return Taxi(origin, destination, suffix)
-    number = mode.removeprefix(_FLIGHT)
-    if number == mode or not number or "," in number:
-        return Unread(value, f"a ride is written {_MODES}")
-    return FlightRide(number, origin, destination, suffix)
-
-
-def _place(text: str) -> Venue:
-    name, comma, city = text.rpartition(", ")
-    if not comma or not name or not city:
-        return Unread(text, "a venue is written 'Name, City'")
-    return Place(name, city)
-
-
-def _venue(value: object) -> Venue | None:
-    if not isinstance(value, str):
-        return _not_text(value)
-    return None if value in ("", EMPTY) else _place(value)
-
-
-def _attractions(value: object) -> tuple[Venue, ...]:
-    """Every attraction of a list "X, A;Y, A;". The last counts with and without its `;`."""
-    if not isinstance(value, str):
-        return (_not_text(value),)
-    if value in ("", EMPTY):
-        return ()
-    return tuple(_place(piece.strip(" ")) for piece in value.removesuffix(";").split(";"))

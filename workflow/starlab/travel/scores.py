@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from ..tasks import Status
 from .checks import Check, Outcome, Verdict
-from .constraints import STRICT, RuleBook
+from .constraints import COMMONSENSE, HARD
 from .database import Database
 from .evidence import Case, gather
-from .plan import Plan, Unparseable, parse
+from .parsing import parse
+from .plan import Plan, Unparseable
 from .query import Query
+from .rules import STRICT, RuleBook
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,36 +77,34 @@ def _share(verdicts: tuple[Verdict, ...]) -> float:
     return sum(verdict.holds for verdict in verdicts) / len(verdicts)
 
 
-def score(query: Query, answer: str | None, database: Database, rules: RuleBook = STRICT) -> Score:
-    """Judge an answer; None means that the episode ended without one."""
+def score(query: Query, answer: str | None, database: Database) -> Score:
+    """Judge an answer by the strict rules; None means that the episode ended without one."""
     if answer is None:
-        return _nothing(query, rules, Status.UNDELIVERED, "there is no answer")
+        return _nothing(query, STRICT, Status.UNDELIVERED, "there is no answer")
     plan = parse(answer)
     if isinstance(plan, Unparseable):
-        return _nothing(query, rules, Status.UNPARSEABLE, plan.reason)
-    return score_plan(query, plan, database, rules)
+        return _nothing(query, STRICT, Status.UNPARSEABLE, plan.reason)
+    return score_plan(query, plan, database)
 
 
 def score_plan(query: Query, plan: Plan, database: Database, rules: RuleBook = STRICT) -> Score:
     """Judge a plan that was parsed already."""
-    return score_case(gather(query, plan, database), rules)
+    return score_case(gather(query, plan, database, rules))
 
 
-def score_case(case: Case, rules: RuleBook = STRICT) -> Score:
-    """Judge a plan whose evidence was gathered already."""
-    commonsense = tuple(check.judge(case) for check in rules.commonsense)
-    if any(not verdict.holds for verdict in commonsense if verdict.check in rules.gates):
-        return Score(Status.OK, commonsense, tuple(_unevaluated(case.query, check) for check in rules.hard))
-    return Score(Status.OK, commonsense, tuple(check.judge(case) for check in rules.hard))
+def score_case(case: Case) -> Score:
+    """Judge a plan whose evidence was gathered already, by the rules under which it was gathered."""
+    commonsense = tuple(check.judge(case) for check in COMMONSENSE)
+    if any(not verdict.holds for verdict in commonsense if verdict.check in case.rules.gates):
+        return Score(Status.OK, commonsense, tuple(_unevaluated(case.query, check, case.rules) for check in HARD))
+    return Score(Status.OK, commonsense, tuple(check.judge(case) for check in HARD))
 
 
-def _unevaluated(query: Query, check: Check) -> Verdict:
-    applies = check.applies(query)
+def _unevaluated(query: Query, check: Check, rules: RuleBook) -> Verdict:
+    applies = check.applies(query, rules)
     return Verdict(check.name, Outcome.NOT_EVALUATED if applies else Outcome.NOT_APPLICABLE)
 
 
 def _nothing(query: Query, rules: RuleBook, status: Status, reason: str) -> Score:
-    commonsense, hard = (
-        tuple(_unevaluated(query, check) for check in checks) for checks in (rules.commonsense, rules.hard)
-    )
+    commonsense, hard = (tuple(_unevaluated(query, check, rules) for check in checks) for checks in (COMMONSENSE, HARD))
     return Score(status, commonsense, hard, reason)
