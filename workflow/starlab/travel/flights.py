@@ -180,7 +180,7 @@ class FlightTable(Sequence[Flight]):
         return found
 
     def _rows_numbered(self, number: str) -> Integers:
-        name = number.encode()
+        name = number.encode("utf-8", "surrogatepass")
         if len(name) > self.number.dtype.itemsize or name.endswith(b"\0"):
             return _no_rows()  # numpy would cut it to the width of the column
         order = self.by_route.by_number
