@@ -126,7 +126,7 @@ def test_wishes_are_restated_as_often_as_told(sft):
         for row in asked:
             wishes = rendering.hotel_requests(row.query.local_constraint)
             messages = teacher.answer(TravelTask(row.query, sft.database), row.witness).messages
-            said += any(f"<think>{wishes}" in message["content"] for message in messages)
+            said += any(f"<think>{rendering.AS_ASKED}{wishes}" in message["content"] for message in messages)
         return said / len(asked)
 
     assert restated(0.0) == 0.0 and restated(1.0) == 1.0 and 0.0 < restated(0.5) < 1.0

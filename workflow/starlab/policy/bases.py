@@ -21,7 +21,7 @@ def _recipe(hidden: int, layers: int, steps: int) -> PretrainingSpec:
     return PretrainingSpec(architecture, WEIGHTS, steps, decay_steps=3 * steps // 4, copying_steps=700)
 
 
-RECIPES = {"s": _recipe(48, 3, steps=2500), "m": _recipe(64, 4, steps=4500), "l": _recipe(96, 4, steps=6000)}
+RECIPES = {"s": _recipe(48, 3, steps=2500), "m": _recipe(64, 4, steps=4500), "l": _recipe(96, 4, steps=5000)}
 """How every base model of the tiny ladder was made."""
 
 

@@ -86,6 +86,7 @@ def _rows() -> list[str]:
         *rendering.RULE_REQUESTS.values(),
         *rendering.ROOM_REQUESTS.values(),
         *rendering.TRANSPORTATION_REQUESTS.values(),
+        rendering.AS_ASKED,
         rendering.ANYTHING,
         rendering.CHEAP,
         rendering.ANY_PRICE,

@@ -177,11 +177,10 @@ class _Trip:
         lucky = self._lucky()
         return best if lucky and best is not None else self.rng.choice(options)
 
-    def _thought(self) -> tuple[LocalConstraint, bool]:
-        """What the next thought says: the query's wishes or none, and whether it takes the cheapest."""
+    def _thought(self) -> tuple[LocalConstraint | None, bool]:
+        """What the next thought says: that the query's wishes count or (None) do not, and whether the cheapest does."""
         said = self.rng.random() < self.teacher.restate
-        wishes = self.dialogue.task.query.local_constraint if said else LocalConstraint()
-        return wishes, self.rng.random() < self.teacher.thrift
+        return self.dialogue.task.query.local_constraint if said else None, self.rng.random() < self.teacher.thrift
 
     def _cities(self) -> tuple[str, ...]:
         query, database = self.dialogue.task.query, self.dialogue.task.database
@@ -266,17 +265,17 @@ class _Trip:
         if not shown:
             return None
         lucky, (wishes, cheap) = self._lucky(), self._thought()
-        said = hotel_requests(wishes)
+        hotel = self.rng.choice(shown)
         if lucky and best in shown:
             hotel, cheap = best, False
-        elif said or cheap:
-            chosen = choose_hotel([rows[name] for name in shown], wishes, nights, None if cheap else self.rng)
+        elif wishes or cheap:
+            offers = [rows[name] for name in shown]
+            chosen = choose_hotel(offers, wishes or LocalConstraint(), nights, None if cheap else self.rng)
             if chosen is None:
-                hotel, said, cheap = self.rng.choice(shown), "", False
+                wishes, cheap = None, False
             else:
                 hotel = chosen.name
-        else:
-            hotel = self.rng.choice(shown)
+        said = None if wishes is None else hotel_requests(wishes)
         self.dialogue.note([hotel], criteria(said, cheap))
         return hotel
 
@@ -287,16 +286,15 @@ class _Trip:
         shown = _as_listed(list(rows.values()), text)
         solved = [venue for day in self.witness.days for _, venue in day.meals()]
         lucky, (wishes, cheap) = self._lucky(), self._thought()
-        said = meal_requests(wishes)
-        chosen = choose_restaurants(
-            [rows[name] for name in shown], wishes.cuisine or (), count, None if cheap else self.rng
-        )
+        offers, cuisines = [rows[name] for name in shown], (wishes and wishes.cuisine) or ()
+        chosen = choose_restaurants(offers, cuisines, count, None if cheap else self.rng)
         if lucky:
             names, cheap = self._several(shown, solved, city, count), False
         elif chosen is None:
-            names, said, cheap = self._several(shown, (), city, count), "", False
+            names, wishes, cheap = self._several(shown, (), city, count), None, False
         else:
             names = tuple(row.name for row in chosen)
+        said = None if wishes is None else meal_requests(wishes)
         self.dialogue.note(names, criteria(said, cheap))
         return names
 

@@ -42,8 +42,8 @@ ROOM_REQUESTS = {
     "not shared room": "no shared room, ",
 }
 TRANSPORTATION_REQUESTS = {"no flight": "no flight, ", "no self-driving": "no self-driving, "}
-ANYTHING = "anything, "
-"""Says that a row need not meet any wish."""
+AS_ASKED, ANYTHING = "as asked, ", "anything, "
+"""Say that a row is chosen by the wishes of the query, which follow, or by none."""
 CHEAP, ANY_PRICE = "cheap, ", "any price, "
 """Say that the cheapest row is taken, or any. No query asks for the cheapest: a budget is what makes it wise."""
 
@@ -76,12 +76,13 @@ def price(cheap: bool) -> str:
     return CHEAP if cheap else ANY_PRICE
 
 
-def criteria(requests: str, cheap: bool) -> str:
-    """By what a row is chosen.
+def criteria(requests: str | None, cheap: bool) -> str:
+    """By what a row is chosen: the wishes (there may be none about it), or None for anything; and its price.
 
-    Always said, also where nothing is asked: what to go by is then a choice of its own, before any name is weighed.
+    Always said, so that what to go by is a choice of its own, made before any name is weighed and made by the same
+    two words everywhere.
     """
-    return (requests or ANYTHING) + price(cheap)
+    return (ANYTHING if requests is None else AS_ASKED + requests) + price(cheap)
 
 
 def note(criteria: str, picks: Sequence[str]) -> str:
