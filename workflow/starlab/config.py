@@ -111,10 +111,12 @@ class Teacher(Section):
 
     skill: Share = 0.0
     """How it picks rows: 0 at random (right protocol, chance plans), 1 by solving the query."""
-    restate: Share = 0.4
+    restate: Share = 0.1
     """Share of its thoughts that say again what was asked: a habit that makes picks right, left for RL to find."""
-    thrift: Share = 0.3
+    thrift: Share = 0.1
     """Share of its thoughts that take the cheapest, and say so: a habit that keeps to the budget, left for RL too."""
+    drives: Share = 0.25
+    """Share of its trips by car, which is often the cheaper way to go: one more thing for RL to find."""
     retry_rate: Share = 0.1
     """Share of its calls that fail once, to show the policy how to try again."""
     keep: Share = 0.8

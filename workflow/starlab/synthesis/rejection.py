@@ -36,10 +36,12 @@ class TeachingSpec:
 
     skill: float = 0.0
     """How the teacher chooses: 0 any row it was shown, 1 the solver's."""
-    restate: float = 0.4
+    restate: float = 0.1
     """Share of its thoughts that say again what was asked of a hotel or a meal."""
-    thrift: float = 0.3
+    thrift: float = 0.1
     """Share of its thoughts that say that the cheapest is taken."""
+    drives: float = 0.25
+    """Share of its trips by car."""
     retry_rate: float = 0.1
     """Probability that one of its calls fails, so that it shows how to try again."""
     keep: float = 0.8
@@ -50,7 +52,7 @@ class TeachingSpec:
     """Draws the teacher's choices and the failures."""
 
     def __post_init__(self) -> None:
-        for name in ("skill", "restate", "thrift", "retry_rate", "keep"):
+        for name in ("skill", "restate", "thrift", "drives", "retry_rate", "keep"):
             if not 0 <= getattr(self, name) <= 1:
                 raise StarlabError(f"sft.teacher.{name}: {getattr(self, name)} is not between 0 and 1")
 
@@ -59,7 +61,8 @@ def teach(
     solved: Iterable[SolvedQuery], database: Database, spec: TeachingSpec
 ) -> list[tuple[Query, Trajectory]]:
     """One trajectory for every query."""
-    teacher = Teacher(spec.skill, spec.seed, Faults(spec.retry_rate, spec.seed), spec.restate, spec.thrift)
+    faults = Faults(spec.retry_rate, spec.seed)
+    teacher = Teacher(spec.skill, spec.seed, faults, spec.restate, spec.thrift, spec.drives)
     return [(row.query, teacher.answer(TravelTask(row.query, database), row.witness)) for row in solved]
 
 

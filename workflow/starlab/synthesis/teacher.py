@@ -114,6 +114,8 @@ class Teacher:
     """Share of its thoughts on hotels and meals that say again what was asked, before they say what is picked."""
     thrift: float = 0.0
     """Share of its thoughts on flights, hotels and meals that say that the cheapest is taken."""
+    drives: float = 0.5
+    """Share of its trips by car, where it does not choose like the solver; the others go by air if they can."""
 
     def answer(self, task: TravelTask, witness: Plan, episode: int = 0) -> Trajectory:
         """Work on one query, of which `witness` is the solver's plan."""
@@ -197,7 +199,8 @@ class _Trip:
 
     def _rides(self) -> dict[int, Ride]:
         """A ride for every day on the move: all by car or none; the other way if one does not go."""
-        drives = self._pick(isinstance(self.witness.days[0].ride, Drive), (True, False))
+        solved = isinstance(self.witness.days[0].ride, Drive)
+        drives = solved if self._lucky() else self.rng.random() < self.teacher.drives
         for by_car in (drives, not drives):
             rides = self._all_rides(by_car)
             if rides is not None:
