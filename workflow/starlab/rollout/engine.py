@@ -57,6 +57,12 @@ class _Path:
         """Tokens of prompt and completion."""
         return len(self.prompt_ids) + len(self.completion_ids)
 
+    def tail(self) -> tuple[int, ...]:
+        """The last `ORDER` tokens: what guesses go by."""
+        if len(self.completion_ids) >= ORDER:
+            return tuple(self.completion_ids[-ORDER:])
+        return tuple([*self.prompt_ids[-ORDER:], *self.completion_ids][-ORDER:])
+
     def split(self, parts: Sequence[list[_Rider]]) -> list[_Path]:
         """One path for each part of the riders; the first is this one."""
         others = [
@@ -227,10 +233,10 @@ class _Rollout:
 
     def _guess(self) -> list[list[int]]:
         """For each row as many guesses of what follows; where one has fewer, its last token stands in."""
-        contexts = [path.prompt_ids[-ORDER:] + path.completion_ids[-ORDER:] for path in self.active]
+        contexts = [path.tail() for path in self.active]
         drafts = [self.drafts.guess(context, self.engine.end_id) for context in contexts]
         count = common_length(drafts)
-        fillers = [context[-1:] * count for context in contexts]
+        fillers = [[context[-1]] * count for context in contexts]
         return [(draft + filler)[:count] for draft, filler in zip(drafts, fillers, strict=True)]
 
     def _follow(self, path: _Path, draft: list[int], choice: Choice) -> list[_Path]:
@@ -243,15 +249,16 @@ class _Rollout:
         while waiting:
             path, columns, depth = waiting.pop()
             parts: dict[int, list[int]] = {}
-            for column in columns:
+            for column, rider in zip(columns, path.riders, strict=True):
+                rider.noise.drop(1)
                 parts.setdefault(choice.tokens[depth][column], []).append(column)
-            riders = dict(zip(columns, path.riders, strict=True))
-            split = path.split([[riders[column] for column in part] for part in parts.values()])
+            self.statistics.sampled_tokens += len(columns)
+            context, split = path.tail(), [path]
+            if len(parts) > 1:
+                riders = dict(zip(columns, path.riders, strict=True))
+                split = path.split([[riders[column] for column in part] for part in parts.values()])
             for branch, (token, part) in zip(split, parts.items(), strict=True):
-                for rider in branch.riders:
-                    rider.noise.drop(1)
-                self.statistics.sampled_tokens += len(part)
-                self.drafts.learn(branch.prompt_ids[-ORDER:] + branch.completion_ids[-ORDER:], token)
+                self.drafts.learn(context, token)
                 branch.sampled(token, choice.logprobs[depth][part[0]], choice.entropies[depth])
                 alive = self._advance(branch, token)
                 if alive and token != self.engine.end_id and draft[depth : depth + 1] == [token]:

@@ -40,21 +40,20 @@ class Forest:
     places: Tensor  # [N] a place of each node in the buckets, laid end to end
 
     @staticmethod
-    def build(rows: Sequence[Sequence[int]]) -> Forest:
+    def build(rows: Sequence[list[int]]) -> Forest:
         """The forest of `rows` of token ids."""
-        nodes: dict[tuple[int, int], int] = {}
         ids: list[int] = []
         positions: list[int] = []
-        paths: list[list[int]] = []
-        for row in rows:
-            node, path = -1, []
-            for position, token in enumerate(row):
-                node = nodes.setdefault((node, token), len(ids))
-                if node == len(ids):
-                    ids.append(token)
-                    positions.append(position)
-                path.append(node)
-            paths.append(path)
+        paths: list[list[int]] = [[] for _ in rows]
+        before: list[int] = []
+        path: list[int] = []  # in sorted order a row shares with its predecessor what it shares with any before
+        for number in sorted(range(len(rows)), key=rows.__getitem__):
+            row = rows[number]
+            shared = _common(before, row)
+            path = [*path[:shared], *range(len(ids), len(ids) + len(row) - shared)]
+            ids.extend(row[shared:])
+            positions.extend(range(shared, len(row)))
+            paths[number], before = path, row
         buckets, places, offset = [], torch.zeros(len(ids), dtype=torch.long), 0
         for group in _similar(paths):
             longest = len(group[0])
@@ -64,6 +63,14 @@ class Forest:
             offset += index.numel()
             buckets.append(Bucket(index))
         return Forest(torch.tensor(ids), torch.tensor(positions), paths, tuple(buckets), places)
+
+
+def _common(one: list[int], other: list[int]) -> int:
+    """The length of the longest common prefix."""
+    for place, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return place
+    return min(len(one), len(other))
 
 
 def _similar(paths: Sequence[list[int]]) -> list[list[list[int]]]:
@@ -76,7 +83,7 @@ def _similar(paths: Sequence[list[int]]) -> list[list[list[int]]]:
     return groups
 
 
-def logprobs(model: Any, rows: Sequence[Sequence[int]], trained: Sequence[Sequence[int]], temperature: float) -> Tensor:
+def logprobs(model: Any, rows: Sequence[list[int]], trained: Sequence[Sequence[int]], temperature: float) -> Tensor:
     """Log-probability under softmax(logits / temperature) of the tokens at the places `trained[r]` of row r.
 
     Returns [M], row after row; places are those of the tokens themselves, so 0 is not among them. Differentiable in

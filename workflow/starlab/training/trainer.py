@@ -123,7 +123,7 @@ class RolloutTrainer(GRPOTrainer):
 
 
 def padded_logprobs(
-    model: Any, rows: Sequence[Sequence[int]], trained: Sequence[Sequence[int]], temperature: float
+    model: Any, rows: Sequence[list[int]], trained: Sequence[Sequence[int]], temperature: float
 ) -> Tensor:
     """As `forward.logprobs`, through the forward pass of any `transformers` model: rows are padded to the longest of
     a few similar ones, on the right, so that attention needs no mask.
