@@ -143,6 +143,7 @@ def _build(spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, log: 
         trainer_arguments(spec, algorithm, folder),
         order,
         collect,
+        attribution=algorithm.attribution,
         processing_class=tokenizer,
         callbacks=[StepCallback(updates, watch.end)],
         peft_config=peft_config(spec.lora),
