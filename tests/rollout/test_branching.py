@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -11,7 +12,7 @@ from starlab.protocol import ToolCall
 from starlab.rollout import engine as engine_module
 from starlab.rollout.engine import Engine
 from starlab.rollout.episode import Branching, Decoding, Limits, Request
-from starlab.rollout.sampling import Choice
+from starlab.rollout.sampling import Choice, Noise, choose
 
 LIMITS = Limits(turn_tokens=64, total_tokens=400, calls=9)
 
@@ -131,3 +132,14 @@ def test_chance_of_a_split():
 
 def test_control_does_not_look_at_entropy():
     assert {Branching(1, probability=0.5, weight=0.0).chance(rise) for rise in (-9.0, 0.0, 9.0)} == {0.5}
+
+
+def test_entropy_in_units_of_the_vocabulary():
+    """Uniform over 4: 1.386294 nats, .133638 of ln 32000; over the whole vocabulary: 1. A certain token: 0."""
+    four = torch.full((1, 32000), float("-inf"))
+    four[0, :4] = 0.0
+    one = torch.full((1, 32000), -1e4)
+    one[0, 7] = 1e4
+    for logits, share in ((four.clamp(min=-1e4), 0.133638), (torch.zeros(1, 32000), 1.0), (one, 0.0)):
+        entropy = choose(logits, Decoding(), [[Noise(0, "q", 0)]]).entropies[0]
+        assert entropy / math.log(32000) == pytest.approx(share, abs=1e-5)

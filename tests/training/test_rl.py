@@ -146,3 +146,13 @@ def test_sft_teaches_the_protocol_and_resumes_to_the_same_bytes(start, base, tra
         train_sft(sft_spec, trajectories, base, tmp_path, killed_after(30))
     assert train_sft(sft_spec, trajectories, base, tmp_path)["resumed_at"] == 20
     assert weights(tmp_path) == weights(start)
+
+
+@pytest.mark.parametrize("algorithm", ["arpo", "arpo_random"])
+def test_arpo_runs_and_counts_its_branches(start, tasks, tmp_path, algorithm):
+    spec = replace(RL, algorithm=algorithm, settings={"attribution": "hard", "branch_probability": 1.0}, steps=2)
+    train_rl(spec, tasks, start, tmp_path)
+    for row in lines(tmp_path):
+        assert row["episodes"] == 12
+        assert 0 < row["branches"] <= 6
+        assert row["generated_tokens"] < row["sampled_tokens"] * 12
