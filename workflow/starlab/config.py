@@ -192,6 +192,8 @@ class Rl(Section):
     """Longest turn."""
     save_every: Count = 20
     """Steps between checkpoints; a killed run resumes from the last one."""
+    backend: Literal["engine", "vllm_colocate", "vllm_server"] = "engine"
+    """Who generates rollouts: this package's engine, or vLLM on GPUs beside the trainer or on a server."""
     dapo: Dapo = Dapo()
     """What only dapo has."""
     arpo: Arpo = Arpo()

@@ -18,16 +18,17 @@ from typing import Any
 import torch
 
 from .. import protocol
-from ..protocol import FormatError, TurnKind
+from ..protocol import FormatError
 from ..seeds import generator
 from ..tasks import Task
 from ..travel.faults import Faults
 from .cache import Plan, RaggedCache
 from .decoders import Decoder, make_decoder
 from .drafts import MOST, Drafts, common_length
-from .episode import Branching, CallRecord, Decoding, Episode, Limits, Request, StopReason
+from .episode import Branching, Decoding, Episode, Limits, Request, StopReason
 from .paths import Path, Rider, Tree
 from .sampling import Choice, choose
+from .stage import Stage
 
 
 @dataclass(slots=True)
@@ -67,6 +68,9 @@ class Engine:
         """The prompt as the chat template renders it, up to where the first turn starts."""
         return self.encode(protocol.render_chat(task.prompt(), add_generation_prompt=True))
 
+    def drain(self) -> None:
+        """A step's rollouts are over. Engines that generate together with other processes wait for them here."""
+
     @torch.inference_mode()
     def generate(
         self,
@@ -87,7 +91,7 @@ class Engine:
             self.model.train(was_training)
 
 
-class _Rollout:
+class _Rollout(Stage):
     """One call of `Engine.generate`."""
 
     def __init__(
@@ -99,8 +103,8 @@ class _Rollout:
         faults: Faults | None,
         branching: Branching | None,
     ) -> None:
-        self.engine, self.decoding, self.faults, self.limits = engine, decoding, faults, engine.limits
-        self.seed, self.branching = seed, branching
+        super().__init__(engine.tokenizer, engine.limits, faults, sum(request.count for request in requests))
+        self.decoding, self.seed, self.branching = decoding, seed, branching
         self.statistics = engine.statistics = RolloutStatistics()
         self.waiting: deque[Tree] = deque()
         order = 0
@@ -108,13 +112,10 @@ class _Rollout:
             if request.count:
                 self.waiting.append(Tree(request, engine.prompt_ids(request.task), order))
             order += request.count
-        self.results: list[Episode | None] = [None] * order
         self.active: list[Path] = []
         self.again: list[Tree] = []  # trees without a path that have episodes left to start
         self.reserved = 0  # rows
         self.drafts = Drafts()
-        self.texts: dict[str, list[int]] = {}
-        self.turns: dict[tuple[int, ...], protocol.Turn] = {}
         largest = max((tree.request.count for tree in self.waiting), default=1)
         self.rows = min(max(engine.rows, largest), max(order, 1))
         self.decoder: Decoder = engine.decoder(self.rows)
@@ -127,7 +128,7 @@ class _Rollout:
             self._admit()
             if self.active:
                 self._pass()
-        return [episode for episode in self.results if episode is not None]
+        return self.episodes
 
     def _admit(self) -> None:
         """Move waiting requests into the batch while there is a row for each of their episodes."""
@@ -144,7 +145,7 @@ class _Rollout:
         """Let `count` episodes begin at the prompt."""
         path = Path(tree, tree.start(count, self.seed), tree.prompt_ids, pending=list(tree.prompt_ids))
         if len(path.prompt_ids) >= self.limits.total_tokens:
-            self._finish(path, StopReason.TOKEN_LIMIT)
+            self.finish(path, StopReason.TOKEN_LIMIT)
         else:
             self.active.append(path)
 
@@ -171,7 +172,7 @@ class _Rollout:
         contexts = [path.tail() for path in self.active]
         if self.branching:
             return [[] for _ in contexts]  # who branches first must not depend on how well others are guessed
-        drafts = [self.drafts.guess(context, self.engine.end_id) for context in contexts]
+        drafts = [self.drafts.guess(context, self.end_id) for context in contexts]
         count = common_length(drafts)
         fillers = [[context[-1]] * count for context in contexts]
         return [(draft + filler)[:count] for draft, filler in zip(drafts, fillers, strict=True)]
@@ -197,8 +198,8 @@ class _Rollout:
             for branch, (token, part) in zip(split, parts.items(), strict=True):
                 self.drafts.learn(context, token)
                 branch.sampled(token, choice.logprobs[depth][part[0]], choice.entropies[depth])
-                alive = self._advance(branch, token)
-                if alive and token != self.engine.end_id and draft[depth : depth + 1] == [token]:
+                alive = self.advance(branch, token)
+                if alive and token != self.end_id and draft[depth : depth + 1] == [token]:
                     branch.cached += 1
                     waiting.append((branch, part, depth + 1))
                 else:
@@ -227,29 +228,25 @@ class _Rollout:
                 slots[hole] = last
         self.active = [path for path in slots if path is not None]
 
-    def _finish(
+    def finish(
         self, path: Path, stop: StopReason, answer: str | None = None, error: FormatError | None = None
     ) -> list[Path]:
-        """Deliver the episodes of a path; nothing of it goes on."""
-        for order, episode in path.episodes(stop, answer, error):
-            self.results[order] = episode
-        tree, count = path.tree, len(path.riders)
-        tree.running -= count
-        self.reserved -= count
-        if not tree.running and tree.left:
-            self.again.append(tree)
+        super().finish(path, stop, answer, error)
+        self.reserved -= len(path.riders)
+        if not path.tree.running and path.tree.left:
+            self.again.append(path.tree)
         return []
 
-    def _advance(self, path: Path, token: int) -> list[Path]:
-        """What follows a sampled token: more of the turn, observations, the end; and branches where the turn began."""
+    def advance(self, path: Path, token: int) -> list[Path]:
+        """As in `Stage`, and the branches that leave where the turn began."""
         branches = self._branch(path, token) if self.branching else []
-        return [*self._go_on(path, token), *branches]
+        return [*super().advance(path, token), *branches]
 
     def _branch(self, path: Path, token: int) -> list[Path]:
         """New episodes that leave this path at its last tool result, decided once the probed tokens are there."""
         assert self.branching is not None
         probed = len(path.completion_ids) - path.turn_start
-        complete = probed == self.branching.probe or (probed < self.branching.probe and token == self.engine.end_id)
+        complete = probed == self.branching.probe or (probed < self.branching.probe and token == self.end_id)
         if not complete or path.turn_start == path.node:
             return []
         level = sum(path.entropies[path.turn_start :]) / (probed * self.scale)
@@ -267,56 +264,3 @@ class _Rollout:
                 origins[child.order] = (rider.index, path.turn_start, path.turns)
         self.statistics.branches += len(riders)
         return [path.branch(riders, origins)] if riders else []
-
-    def _go_on(self, path: Path, token: int) -> list[Path]:
-        """More of the turn, observations, or the end."""
-        if token != self.engine.end_id:
-            turn_tokens = len(path.completion_ids) - path.turn_start
-            if turn_tokens >= self.limits.turn_tokens or path.size >= self.limits.total_tokens:
-                return self._finish(path, StopReason.TOKEN_LIMIT, error=FormatError.TRUNCATED)
-            path.pending = [token]
-            return [path]
-        path.turns += 1
-        turn = self._parse(tuple(path.completion_ids[path.turn_start : -1]))
-        if turn.kind is TurnKind.ANSWER:
-            return self._finish(path, StopReason.ANSWERED, answer=turn.answer)
-        if turn.kind is TurnKind.MALFORMED or turn.call is None:
-            return self._finish(path, StopReason.MALFORMED, error=turn.error)
-        if len(path.calls) >= self.limits.calls:
-            return self._finish(path, StopReason.TURN_LIMIT)
-        path.pending = [token]
-        return [branch for branch in self._call(path, turn.call) if self._observe(branch)]
-
-    def _parse(self, ids: tuple[int, ...]) -> protocol.Turn:
-        if ids not in self.turns:
-            text = self.engine.tokenizer.decode(list(ids), skip_special_tokens=False)
-            self.turns[ids] = protocol.parse_turn(text)
-        return self.turns[ids]
-
-    def _call(self, path: Path, call: protocol.ToolCall) -> list[Path]:
-        """Run a tool, or for some episodes the fault that replaces it: paths that end with what it returned."""
-        parts: dict[str | None, list[Rider]] = {}
-        for rider in path.riders:
-            failure = None
-            if self.faults is not None:
-                failure = self.faults.text(call.name, path.task.id, rider.index, len(path.calls))
-            parts.setdefault(failure, []).append(rider)
-        branches = path.split(list(parts.values()))
-        for branch, failure in zip(branches, parts, strict=True):
-            response = branch.task.call(call) if failure is None else failure
-            branch.calls.append(CallRecord(call.name, call.arguments, response, failed=failure is not None))
-        return branches
-
-    def _observe(self, path: Path) -> bool:
-        """Append what the last call returned; False if there is no room for it."""
-        response = path.calls[-1].response
-        if response not in self.texts:
-            self.texts[response] = self.engine.encode(protocol.render_observation(response))
-        observation = self.texts[response]
-        if path.size + len(observation) >= self.limits.total_tokens:
-            self._finish(path, StopReason.TOKEN_LIMIT)
-            return False
-        path.observed(observation)
-        path.turn_start = len(path.completion_ids)
-        path.pending = [*path.pending, *observation]
-        return True

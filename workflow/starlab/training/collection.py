@@ -14,6 +14,7 @@ from ..errors import StarlabError
 from ..protocol import FormatError
 from ..rollout.engine import Engine
 from ..rollout.episode import Decoding, Episode, Request
+from ..rollout.vllm import VllmEngine
 from ..seeds import derive
 from ..tasks import Task
 from ..travel.faults import Faults
@@ -56,7 +57,7 @@ class Collector:
     """Collects the episodes of a run. Everything random is keyed by (seed, step, round), never by a running
     state, so that a resumed run collects what the uninterrupted one would have."""
 
-    engine: Engine
+    engine: Engine | VllmEngine
     tasks: Mapping[str, Task]
     algorithm: Algorithm
     reward: rewards.Reward
@@ -79,6 +80,7 @@ class Collector:
 
         first = self._generate(ids, step, 0)
         selection = self.algorithm.select(first, draw)
+        self.engine.drain()
         numbers = self._numbers(first, selection)
         numbers["rollout_seconds"] = time.perf_counter() - started
         limit = self.engine.limits.total_tokens
@@ -99,8 +101,7 @@ class Collector:
             faults = Faults(self.fault_probability, derive("training-faults", self.seed, step))
         seed = derive("rollout", self.seed, step, round_)
         branching = self.algorithm.branching(self.group)
-        options = {} if branching is None else {"branching": branching}
-        episodes = self.engine.generate(requests, self.decoding, seed, faults, **options)
+        episodes = self.engine.generate(requests, self.decoding, seed, faults, branching)
         samples = [self._sample(episode, step) for episode in episodes]
         groups = [Group(tuple(samples[i : i + self.group])) for i in range(0, len(samples), self.group)]
         self.generated.extend(groups)
