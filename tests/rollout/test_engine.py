@@ -62,7 +62,7 @@ def scripted(monkeypatch, tokenizer):
 def decoder(request, monkeypatch):
     """Run a test with both decoders."""
     if request.param == "transformers":
-        monkeypatch.setattr(LeanDecoder, "supports", classmethod(lambda cls, model: False))
+        monkeypatch.setattr(LeanDecoder, "supports", staticmethod(lambda model: False))
     return {"lean": LeanDecoder, "transformers": HuggingFaceDecoder}[request.param]
 
 

@@ -163,8 +163,7 @@ class _Rollout(Stage):
         branches = []
         for row, (path, draft) in enumerate(zip(active, drafts, strict=True)):
             path.cached += len(path.pending)
-            lines = slice(row * width, (row + 1) * width)
-            branches.append(self._follow(path, draft, Choice(*(values[lines] for values in choice))))
+            branches.append(self._follow(path, draft, choice.lines(row * width, width)))
         self._settle(branches)
 
     def _guess(self) -> list[list[int]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from ..protocol import FormatError
 from ..tasks import Task
@@ -17,7 +16,8 @@ from .episode import CallRecord, Episode, Request, StopReason
 from .sampling import Noise
 
 
-class Rider(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Rider:
     """One episode of those that have said the same so far."""
 
     order: int  # place in the result
@@ -121,8 +121,9 @@ class Path:
 
     def observed(self, ids: Sequence[int]) -> None:
         self.completion_ids.extend(ids)
-        for values, nothing in ((self.mask, 0), (self.logprobs, 0.0), (self.entropies, 0.0)):
-            values.extend([nothing] * len(ids))
+        self.mask.extend([0] * len(ids))
+        self.logprobs.extend([0.0] * len(ids))
+        self.entropies.extend([0.0] * len(ids))
 
     def episodes(
         self, stop: StopReason, answer: str | None = None, error: FormatError | None = None

@@ -42,6 +42,11 @@ class Choice(NamedTuple):
     entropies: list[float]
     """Of the distribution that `logprobs` are from, in nats."""
 
+    def lines(self, first: int, count: int) -> Choice:
+        """Those of `count` lines from `first` on."""
+        part = slice(first, first + count)
+        return Choice(self.tokens[part], self.logprobs[part], self.entropies[part])
+
 
 def choose(logits: Tensor, decoding: Decoding, noise: Sequence[Sequence[Noise]], width: int = 1) -> Choice:
     """Choose from logits [n * width, vocabulary] (float32): `width` lines in a row for each of n rows.

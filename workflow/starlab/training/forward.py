@@ -40,8 +40,8 @@ class Forest:
     places: Tensor  # [N] a place of each node in the buckets, laid end to end
 
     @staticmethod
-    def build(rows: Sequence[list[int]]) -> Forest:
-        """The forest of `rows` of token ids."""
+    def build(rows: Sequence[list[int]], device: Any = None) -> Forest:
+        """The forest of `rows` of token ids, its tensors on `device`."""
         ids: list[int] = []
         positions: list[int] = []
         paths: list[list[int]] = [[] for _ in rows]
@@ -61,8 +61,9 @@ class Forest:
             for number, path in enumerate(group):
                 places[index[number, : len(path)]] = torch.arange(len(path)) + (offset + number * longest)
             offset += index.numel()
-            buckets.append(Bucket(index))
-        return Forest(torch.tensor(ids), torch.tensor(positions), paths, tuple(buckets), places)
+            buckets.append(Bucket(index.to(device)))
+        table = torch.tensor([ids, positions], device=device)
+        return Forest(table[0], table[1], paths, tuple(buckets), places.to(device))
 
 
 def _common(one: list[int], other: list[int]) -> int:
@@ -89,13 +90,15 @@ def logprobs(model: Any, rows: Sequence[list[int]], trained: Sequence[Sequence[i
     Returns [M], row after row; places are those of the tokens themselves, so 0 is not among them. Differentiable in
     the model's weights.
     """
-    forest = Forest.build(rows)
+    device = model.get_input_embeddings().weight.device
+    forest = Forest.build(rows, device)
     lean = Lean(model, int(forest.positions.max()) + 1)
     sources = [path[place - 1] for path, places in zip(forest.paths, trained, strict=True) for place in places]
     targets = [row[place] for row, places in zip(rows, trained, strict=True) for place in places]
     pairs: dict[tuple[int, int], int] = {}
-    picked = torch.tensor([pairs.setdefault(pair, len(pairs)) for pair in zip(sources, targets, strict=True)])
-    distinct = torch.tensor(list(pairs))  # the same token after the same prefix is scored once
+    numbers = [pairs.setdefault(pair, len(pairs)) for pair in zip(sources, targets, strict=True)]
+    picked = torch.tensor(numbers, device=device)
+    distinct = torch.tensor(list(pairs), device=device)  # the same token after the same prefix is scored once
     hidden = lean.hidden(forest.ids, forest.positions, _attention(lean, forest))
     logits = torch.mm(hidden.index_select(0, distinct[:, 0]) / temperature, lean.head)
     scores: Tensor = _LogProb.apply(logits.float(), distinct[:, 1])

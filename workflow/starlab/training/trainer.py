@@ -136,7 +136,10 @@ class RolloutTrainer(GRPOTrainer):
         wanted = mask.any(1).nonzero()[:, 0]
         if not len(wanted):
             # keeps the graph: a minibatch without loss has a zero gradient
-            return torch.zeros_like(mask, dtype=torch.float) + 0.0 * model.get_input_embeddings().weight.sum()
+            nothing = sum(
+                (0.0 * weight.sum() for weight in model.parameters() if weight.requires_grad), torch.zeros(())
+            )
+            return torch.zeros_like(mask, dtype=torch.float) + nothing.to(mask.device)
         score = forward.logprobs if lean.supports(model) else padded_logprobs
         prompt = input_ids.shape[1] - mask.shape[1]
         begins = attention_mask.argmax(1)  # prompts are padded on the left
