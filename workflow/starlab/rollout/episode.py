@@ -118,6 +118,11 @@ class Episode:
         return sum(self.mask[self.inherited :])
 
     @property
+    def own_turns(self) -> int:
+        """Turns of which at least the end was sampled for this episode; one that a limit cut off counts too."""
+        return self.turns - self.inherited_turns + (self.error is FormatError.TRUNCATED)
+
+    @property
     def overlong(self) -> bool:
         """Whether a limit ended the episode: its reward says little about the choices made so far."""
         return self.stop in (StopReason.TOKEN_LIMIT, StopReason.TURN_LIMIT)

@@ -145,7 +145,7 @@ class Collector:
             "unfilled_groups": selection.unfilled,
             "episodes": len(everything),
             "generated_tokens": sum(episode.own_tokens for episode in everything),
-            "generated_turns": sum(episode.turns - episode.inherited_turns for episode in everything),
+            "rollout_turns": sum(episode.own_turns for episode in everything),
             "branches": sum(episode.parent is not None for episode in everything),
         }
         for name in ("delivered", "cs_micro", "cs_macro", "hard_micro", "hard_macro", "success"):

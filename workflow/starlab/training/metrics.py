@@ -31,7 +31,7 @@ RL: Mapping[str, str] = {
     "unfilled_groups": "places that stayed without a useful group (dynamic sampling)",
     "episodes": "episodes generated in the step",
     "generated_tokens": "tokens sampled in the step; a branch's inherited ones count once",
-    "generated_turns": "assistant turns sampled in the step",
+    "rollout_turns": "assistant turns sampled in the step, those that a limit cut off included",
     "branches": "episodes of the step that branched off another (arpo)",
     "total_episodes": "episodes generated since the start",
     "total_generated_tokens": "tokens sampled since the start",
