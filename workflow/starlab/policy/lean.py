@@ -108,7 +108,7 @@ class Lean:
             queries, keys = turned.split([self.heads, self.shared], 1)
             mixed = attend(index, queries, keys, values)
             if kept is not None and index == len(self.layers) - 1:
-                states = states[kept]
+                states = states[kept] if isinstance(kept, slice) else states.index_select(0, kept)
             states = torch.addmm(states, mixed, layer.out)
             if layer.out_bias is not None:
                 states = states + layer.out_bias

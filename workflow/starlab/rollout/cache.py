@@ -14,7 +14,7 @@ more than the call.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -48,6 +48,15 @@ class Plan:
     reach: int  # cached tokens that the dense call looks at; longer rows are among the stretches
     bias: Tensor  # [n, 1, w, reach], 0 where a token may look and -inf elsewhere
     stretches: tuple[Stretch, ...]
+    _folded: dict[int, Tensor] = field(default_factory=dict)
+
+    def bias_of(self, folds: int) -> Tensor:
+        """`bias` for `folds` query heads in a line, [n, 1, folds * w, reach]."""
+        if self.width == 1:
+            return self.bias
+        if folds not in self._folded:
+            self._folded[folds] = self.bias.repeat(1, 1, folds, 1)
+        return self._folded[folds]
 
     @property
     def wanted(self) -> int:
@@ -209,7 +218,7 @@ def attend(query: Tensor, layer: RaggedLayer, plan: Plan, scale: float, wanted_o
         folded.reshape(count, shared, folds * plan.width, width),
         keys[:count, :, :reach],
         values[:count, :, :reach],
-        attn_mask=plan.bias if plan.width == 1 else plan.bias.repeat(1, 1, folds, 1),
+        attn_mask=plan.bias_of(folds),
         scale=scale,
     ).view(count, shared, folds, plan.width, width)
     dense = dense.permute(0, 3, 1, 2, 4).reshape(wanted, heads, width)

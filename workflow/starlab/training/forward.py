@@ -3,7 +3,8 @@
 Episodes of a group start alike: as a rule a third of their tokens or more stand behind the same tokens in a sibling.
 The rows become a forest (`Forest`) whose nodes are distinct prefixes; projections, norms and MLPs work on nodes, only
 attention sees rows, padded to rows of about their length. The gradient of a node is the sum of its rows' gradients, so
-this is the same function as a pass over all rows. The output head works at trained tokens only.
+this is the same function as a pass over all rows. The output head, and what the last layer does behind its attention,
+work at trained tokens only.
 """
 
 from __future__ import annotations
@@ -99,17 +100,19 @@ def logprobs(model: Any, rows: Sequence[list[int]], trained: Sequence[Sequence[i
     numbers = [pairs.setdefault(pair, len(pairs)) for pair in zip(sources, targets, strict=True)]
     picked = torch.tensor(numbers, device=device)
     distinct = torch.tensor(list(pairs), device=device)  # the same token after the same prefix is scored once
-    hidden = lean.hidden(forest.ids, forest.positions, _attention(lean, forest))
-    logits = torch.mm(hidden.index_select(0, distinct[:, 0]) / temperature, lean.head)
+    kept, line = distinct[:, 0].unique(return_inverse=True)  # nodes that the last layer has to go on with
+    hidden = lean.hidden(forest.ids, forest.positions, _attention(lean, forest, kept), kept)
+    logits = torch.mm(hidden.index_select(0, line) / temperature, lean.head)
     scores: Tensor = _LogProb.apply(logits.float(), distinct[:, 1])
     return scores.index_select(0, picked)
 
 
-def _attention(lean: Lean, forest: Forest) -> Any:
-    """Causal attention of every row over itself; a node takes what any of its rows computes, they are equal."""
-    folds = lean.heads // lean.shared
+def _attention(lean: Lean, forest: Forest, kept: Tensor) -> Any:
+    """Causal attention of every row over itself; a node takes what any of its rows computes, they are equal. The last
+    layer's is for the nodes `kept`."""
+    folds, last = lean.heads // lean.shared, len(lean.layers) - 1
 
-    def attend(_: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    def attend(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         outputs = []
         for bucket in forest.buckets:
             q, k, v = (_rows(states, bucket.index) for states in (queries, keys, values))
@@ -117,7 +120,8 @@ def _attention(lean: Lean, forest: Forest) -> Any:
                 k, v = k.repeat_interleave(folds, 1), v.repeat_interleave(folds, 1)
             mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
             outputs.append(mixed.transpose(1, 2).flatten(2).flatten(0, 1))
-        return torch.cat(outputs).index_select(0, forest.places)
+        places = forest.places if layer < last else forest.places[kept]
+        return torch.cat(outputs).index_select(0, places)
 
     return attend
 
