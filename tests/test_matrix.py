@@ -14,7 +14,11 @@ ROOT = Path(__file__).parents[1]
 SETTINGS_OF = {
     "scale": {"scale", "lr", "lora"},
     "reward": {"reward"},
-    "algorithm": {"algorithm", "refills"},
+    "algorithm": {
+        "algorithm",
+        *("refills", "overlong_share"),
+        *("initial_share", "branch_probability", "entropy_weight", "probe_tokens", "attribution"),
+    },
     "mix": {"queries"},
     "size": {"queries"},
     "noise": {"noise"},

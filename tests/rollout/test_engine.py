@@ -9,6 +9,7 @@ import torch
 from starlab import protocol
 from starlab.protocol import FormatError, ToolCall
 from starlab.rollout import engine as engine_module
+from starlab.rollout import paths as paths_module
 from starlab.rollout.decoders import HuggingFaceDecoder, LeanDecoder
 from starlab.rollout.engine import Engine
 from starlab.rollout.episode import Decoding, Limits, Request, StopReason
@@ -54,14 +55,14 @@ def scripted(monkeypatch, tokenizer):
             del self.script[:count]
 
     monkeypatch.setattr(engine_module, "choose", choose)
-    monkeypatch.setattr(engine_module, "Noise", Scripted)
+    monkeypatch.setattr(paths_module, "Noise", Scripted)
 
 
 @pytest.fixture(params=["lean", "transformers"])
 def decoder(request, monkeypatch):
     """Run a test with both decoders."""
     if request.param == "transformers":
-        monkeypatch.setattr(LeanDecoder, "supports", classmethod(lambda cls, model: False))
+        monkeypatch.setattr(LeanDecoder, "supports", staticmethod(lambda model: False))
     return {"lean": LeanDecoder, "transformers": HuggingFaceDecoder}[request.param]
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from starlab.errors import StarlabError
 from starlab.training import metrics
-from starlab.training.rl import LoraSpec, RlSpec, train_rl
+from starlab.training.rl import LoraSpec, RlSpec, train_rl, trainer_arguments
 from starlab.training.sft import train_sft
 
 RL = RlSpec(
@@ -146,3 +146,24 @@ def test_sft_teaches_the_protocol_and_resumes_to_the_same_bytes(start, base, tra
         train_sft(sft_spec, trajectories, base, tmp_path, killed_after(30))
     assert train_sft(sft_spec, trajectories, base, tmp_path)["resumed_at"] == 20
     assert weights(tmp_path) == weights(start)
+
+
+@pytest.mark.parametrize("algorithm", ["arpo", "arpo_random"])
+def test_arpo_runs_and_counts_its_branches(start, tasks, tmp_path, algorithm):
+    spec = replace(RL, algorithm=algorithm, settings={"attribution": "hard", "branch_probability": 1.0}, steps=2)
+    train_rl(spec, tasks, start, tmp_path)
+    for row in lines(tmp_path):
+        assert row["episodes"] == 12
+        assert 0 < row["branches"] <= 6
+        assert row["generated_tokens"] < row["sampled_tokens"] * 12
+
+
+def test_vllm_is_asked_for_through_the_trainer(tmp_path):
+    spec = replace(RL, backend="vllm_server")
+    arguments = trainer_arguments(spec, spec.build_algorithm(), tmp_path)
+    assert (arguments.use_vllm, arguments.vllm_mode, arguments.vllm_max_model_length) == (True, "server", 120)
+    assert not trainer_arguments(RL, RL.build_algorithm(), tmp_path).use_vllm
+    with pytest.raises(StarlabError, match=r"rl\.backend: unknown 'vlm_server'; did you mean 'vllm_server'"):
+        replace(RL, backend="vlm_server")
+    with pytest.raises(StarlabError, match=r"rl\.backend: arpo branches"):
+        replace(RL, algorithm="arpo", backend="vllm_server")

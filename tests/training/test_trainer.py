@@ -4,17 +4,20 @@ the papers.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from starlab.rewards import RewardStatus, Scored
 from starlab.rollout.engine import Engine
 from starlab.rollout.episode import Decoding, Episode, Limits, Request, StopReason
-from starlab.training import checkpoints
+from starlab.training import checkpoints, forward
 from starlab.training.algorithms import make
 from starlab.training.collection import Collected
+from starlab.training.forward import Forest
 from starlab.training.groups import Group, Sample
 from starlab.training.rl import RlSpec, trainer_arguments
-from starlab.training.trainer import RolloutTrainer
+from starlab.training.trainer import RolloutTrainer, padded_logprobs
 from trl import GRPOTrainer
 
 
@@ -215,3 +218,77 @@ def test_environment_tokens_have_no_gradient(start, tmp_path, tasks):
         assert batch["tool_mask"][row, : len(episode.mask)].tolist() == episode.mask
         spoken = batch["completion_ids"][row, : len(episode.mask)].tolist()
         assert spoken == episode.completion_ids
+
+
+def test_no_reference_model_is_loaded(trainers):
+    """beta = 0: there is nothing to stay close to."""
+    assert all(trainer.ref_model is None and trainer.beta == 0.0 for trainer in trainers.values())
+
+
+def branched():
+    """Two groups of four; 1 and 2 branched off 0 behind its second token."""
+    episodes = crafted([4] * 8)
+    for row, episode in enumerate(episodes):
+        parent, inherited = (0, 2) if row in (1, 2) else (None, 0)
+        episodes[row] = replace(episode, index=row % 4, parent=parent, inherited=inherited)
+    return episodes_with([1, 0, 0, 1, 0, 0, 0, 0], episodes)
+
+
+@pytest.mark.parametrize("attribution", ["soft", "hard"])
+def test_attribution_of_shared_tokens(start, tmp_path, attribution):
+    """Sample deviation: A = [a, -a, -a, a] with a = .866. The prefix shared by 0, 1 and 2 gets -a/3 if hard."""
+    trainer = build(start, tmp_path, lambda ids, step: branched(), "arpo")
+    trainer._attribution = attribution
+    advantages = prepared(trainer)["advantages"]
+    a = 0.75**0.5
+    if attribution == "soft":
+        assert advantages[:4].tolist() == pytest.approx([a, -a, -a, a], abs=1e-3)
+    else:
+        assert advantages[0].tolist() == pytest.approx([-a / 3, -a / 3, a, a], abs=1e-3)
+        assert advantages[1].tolist() == pytest.approx([-a / 3, -a / 3, -a, -a], abs=1e-3)
+        assert advantages[3].tolist() == pytest.approx([a] * 4, abs=1e-3)
+
+
+def test_soft_and_hard_attribution_agree_under_a_token_mean_before_clipping(start, tmp_path):
+    gradients = []
+    for attribution in ("soft", "hard"):
+        trainer = build(start, tmp_path, lambda ids, step: branched(), "arpo")
+        trainer._attribution = attribution
+        loss = trainer._compute_loss(trainer.model, prepared(trainer))
+        gradients.append(torch.autograd.grad(loss, list(trainer.model.parameters())))
+    for soft, hard in zip(*gradients, strict=True):
+        assert torch.allclose(soft, hard, rtol=1e-3, atol=1e-6)
+
+
+def test_what_siblings_share_is_computed_once():
+    """Three rows of nine tokens with five in common: 9 + 4 + 4 nodes, each at a place where some row has it."""
+    rows = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 3, 4, 5, 16, 17, 18, 19], [1, 2, 3, 4, 5, 6, 7, 8, 10]]
+    forest = Forest.build(rows)
+    assert len(forest.ids) == 9 + 4 + 1
+    for row, path in zip(rows, forest.paths, strict=True):
+        assert forest.ids[path].tolist() == row
+        assert forest.positions[path].tolist() == list(range(9))
+    laid = torch.cat([bucket.index.flatten() for bucket in forest.buckets])
+    assert laid[forest.places].tolist() == list(range(len(forest.ids)))
+
+
+def test_rows_are_padded_with_rows_of_like_length_only():
+    lengths = [100, 95, 91, 60, 58, 10]
+    forest = Forest.build([list(range(1000 * n, 1000 * n + length)) for n, length in enumerate(lengths)])
+    assert [tuple(bucket.index.shape) for bucket in forest.buckets] == [(3, 100), (2, 60), (1, 10)]
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_both_forward_passes_equal_the_model_s_own(start, padded, monkeypatch):
+    model, _ = checkpoints.load_model(start)
+    rows = [[3, 4, 5, 6, 7], [3, 4, 5, 8, 9, 10, 11], [3, 4, 5, 6, 7]]
+    trained = [[2, 4], [3, 6], [2, 4]]
+    found = (padded_logprobs if padded else forward.logprobs)(model, rows, trained, 0.7)
+    expected = []
+    for row, places in zip(rows, trained, strict=True):
+        table = torch.log_softmax(model(input_ids=torch.tensor([row])).logits[0] / 0.7, -1)
+        expected += [table[place - 1, row[place]] for place in places]
+    assert torch.allclose(found, torch.stack(expected), atol=1e-4)
+    weights = [torch.autograd.grad(total, list(model.parameters())) for total in (found.sum(), sum(expected))]
+    for one, other in zip(*weights, strict=True):
+        assert torch.allclose(one, other, rtol=1e-3, atol=1e-4)

@@ -86,14 +86,14 @@ def test_an_algorithm_s_setting_reruns_its_cells_only(finished: tuple[Path, Snak
 
 def test_a_larger_panel_is_measured_on_again(finished: tuple[Path, Snakemake]) -> None:
     jobs = dry(finished, matrix() + "data: {panels: {test: 150}}\n")
-    assert jobs == {"queries": 1, "run": 8, "reference": 4, "findings": 1}
+    assert jobs == {"queries": 1, "run": 10, "reference": 4, "findings": 1}
 
 
 def test_a_tracking_setting_reruns_nothing(finished: tuple[Path, Snakemake]) -> None:
     assert dry(finished, matrix() + "tracking: {enabled: false}\n") == {}
 
 
-def test_the_default_experiment_is_26_cells_of_three_seeds_from_shipped_models(
+def test_the_default_experiment_is_29_cells_of_three_seeds_from_shipped_models(
     tmp_path: Path, fresh: Snakemake
 ) -> None:
     for scale in "sml":
@@ -101,7 +101,7 @@ def test_the_default_experiment_is_26_cells_of_three_seeds_from_shipped_models(
             (tmp_path / "models" / scale).mkdir(parents=True, exist_ok=True)
             (tmp_path / "models" / scale / name).touch()
     jobs = fresh("--dry-run").jobs
-    assert jobs["run"] == 26 * 3 and jobs["reference"] == 6 * 3 and jobs["sft"] == 3 * 3
+    assert jobs["run"] == 29 * 3 and jobs["reference"] == 6 * 3 and jobs["sft"] == 3 * 3
     assert "pretrain" not in jobs
 
 

@@ -61,6 +61,7 @@ def parser() -> argparse.ArgumentParser:
     store = commands.add_parser("tracking", help="the MLflow store")
     of_store = store.add_subparsers(required=True, metavar="COMMAND")
     add("rebuild", rebuild, "make the MLflow store again from the run folders", of_store)
+    add("algorithms", algorithms, "every field of every algorithm (docs/algorithms.md)")
     why = add("explain", explain, "day by day, why a plan passes or fails")
     why.add_argument("plan", type=Path, help="file with the plan, as the policy wrote it or as a line of a plan file")
     why.add_argument("--query", type=Path, required=True, help="one query (JSON) or a query set (JSON lines)")
@@ -109,6 +110,13 @@ def config(options: argparse.Namespace) -> None:
         indent = "  " * path.count(".")
         print(f"{indent}{path.rpartition('.')[2]}:{' ' if default else ''}{default}")
         print(f"{indent}    # {meaning}")
+
+
+def algorithms(options: argparse.Namespace) -> None:
+    """Print what tells the algorithms apart."""
+    from .training.algorithms.table import document
+
+    print(document(), end="")
 
 
 def record(cell: Cell, experiment: Experiment) -> dict[str, Any]:

@@ -145,6 +145,28 @@ class Dapo(Section):
 
     refills: Annotated[int, Field(ge=0)] = 4
     """Times that a step may draw again in place of groups whose rewards are all alike."""
+    overlong_share: Share = 0.2
+    """Share of the longest length over which a penalty for length grows from 0 to 1; 0: no penalty."""
+
+
+class ArpoRandom(Section):
+    """What the control of arpo has: branches after tool results, whatever the entropy there."""
+
+    initial_share: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
+    """Share of a query's rollouts that start at the prompt; the others branch off after tool results."""
+    branch_probability: Share = 0.5
+    """Probability of a branch at a tool result (for arpo: where the entropy is what it was at first)."""
+    attribution: Literal["soft", "hard"] = "soft"
+    """Advantage of tokens that branches have in common: each rollout's own, or their mean."""
+
+
+class Arpo(ArpoRandom):
+    """What arpo has beyond grpo: rollouts branch off where the policy is unsure of what a tool returned."""
+
+    entropy_weight: Annotated[float, Field(ge=0.0)] = 0.2
+    """How much a rise of the entropy by ln(vocabulary) adds to the probability."""
+    probe_tokens: Count = 20
+    """Tokens after a tool result whose mean entropy counts."""
 
 
 class Rl(Section):
@@ -174,8 +196,14 @@ class Rl(Section):
     """Longest turn."""
     save_every: Count = 20
     """Steps between checkpoints; a killed run resumes from the last one."""
+    backend: Literal["engine", "vllm_colocate", "vllm_server"] = "engine"
+    """Who generates rollouts: this package's engine, or vLLM on GPUs beside the trainer or on a server."""
     dapo: Dapo = Dapo()
     """What only dapo has."""
+    arpo: Arpo = Arpo()
+    """What only arpo has."""
+    arpo_random: ArpoRandom = ArpoRandom()
+    """What only the control of arpo has."""
 
 
 class Evaluation(Section):

@@ -22,7 +22,7 @@ FACTORS = ("scale", "reward", "algorithm", "mix", "size", "noise")
 PATTERN = re.compile(
     r"(?P<scale>[a-z0-9.]+)-(?P<reward>[a-z_]+)-(?P<algorithm>[a-z_]+)-(?P<mix>[a-z]+)(?P<size>\d+)-noise(?P<noise>\d+)"
 )
-ANNOUNCED = ("arpo",)
+ANNOUNCED: tuple[str, ...] = ()
 """Algorithms that the matrix may name before they exist; their cells are planned, and not trained."""
 
 

@@ -44,6 +44,7 @@ def supports(model: Any) -> bool:
         and not hasattr(model, "get_base_model")
         and config.model_type in FAMILIES
         and config.hidden_act == "silu"
+        and model.dtype == torch.float32  # norms of lower precision are computed in float32 by the modelling code
         and not getattr(config, "use_sliding_window", False)
         and not getattr(config, "mlp_bias", False)
         and getattr(model.model.rotary_emb, "rope_type", "default") == "default"
@@ -76,7 +77,8 @@ class Lean:
 
     def _after(self, norm: Any, *weights: Tensor) -> Tensor:
         """Projections [outputs, inputs] behind a norm as one [inputs, outputs], the norm's weight inside."""
-        return (torch.cat(weights) * (norm.weight * math.sqrt(self.size))).t()
+        folded: Tensor = torch.cat(weights) * (norm.weight * math.sqrt(self.size))
+        return folded.t()
 
     def _layer(self, layer: Any) -> Layer:
         attention, mlp = layer.self_attn, layer.mlp
@@ -106,7 +108,7 @@ class Lean:
             queries, keys = turned.split([self.heads, self.shared], 1)
             mixed = attend(index, queries, keys, values)
             if kept is not None and index == len(self.layers) - 1:
-                states = states[kept]
+                states = states[kept] if isinstance(kept, slice) else states.index_select(0, kept)
             states = torch.addmm(states, mixed, layer.out)
             if layer.out_bias is not None:
                 states = states + layer.out_bias

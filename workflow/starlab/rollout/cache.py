@@ -1,6 +1,6 @@
 """A key/value cache for ragged batches: every row has its own length, and rows are moved, copied and freed.
 
-Layers hold preallocated [rows, kv_heads, capacity, head_dim] tensors. A forward pass feeds a *packed* batch:
+Layers hold preallocated [rows, capacity, kv_heads, head_dim] tensors. A forward pass feeds a *packed* batch:
 all new tokens of all rows in one line, so that no computation is spent on padding. Its layout (`Plan`) is
 
     tokens 0..n*w-1   the last w new tokens of rows 0..n-1: those whose logits are wanted
@@ -14,7 +14,7 @@ more than the call.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -48,6 +48,15 @@ class Plan:
     reach: int  # cached tokens that the dense call looks at; longer rows are among the stretches
     bias: Tensor  # [n, 1, w, reach], 0 where a token may look and -inf elsewhere
     stretches: tuple[Stretch, ...]
+    _folded: dict[int, Tensor] = field(default_factory=dict)
+
+    def bias_of(self, folds: int) -> Tensor:
+        """`bias` for `folds` query heads in a line, [n, 1, folds * w, reach]."""
+        if self.width == 1:
+            return self.bias
+        if folds not in self._folded:
+            self._folded[folds] = self.bias.repeat(1, 1, folds, 1)
+        return self._folded[folds]
 
     @property
     def wanted(self) -> int:
@@ -115,7 +124,7 @@ def _bias(hidden: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 class RaggedLayer(CacheLayerMixin):
-    """Keys and values of one layer, [rows, kv_heads, capacity, head_dim]; the plan says where new ones go."""
+    """Keys and values of one layer, [rows, capacity, kv_heads, head_dim]; the plan says where new ones go."""
 
     is_sliding = False
 
@@ -123,12 +132,12 @@ class RaggedLayer(CacheLayerMixin):
         super().__init__()
         self.rows, self.capacity = rows, capacity
         self.plan: Plan | None = None
+        self.slots: Tensor | None = None  # [N] row * capacity + position of each new token
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
         """Allocate for the shapes of the first pass. Zeros, since masked garbage could be NaN."""
-        shape = (self.rows, key_states.shape[1], self.capacity)
-        self.keys = key_states.new_zeros(*shape, key_states.shape[-1])
-        self.values = value_states.new_zeros(*shape, value_states.shape[-1])
+        for name, states in (("keys", key_states), ("values", value_states)):
+            setattr(self, name, states.new_zeros(self.rows, self.capacity, states.shape[1], states.shape[-1]))
         self.is_initialized = True
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
@@ -145,9 +154,9 @@ class RaggedLayer(CacheLayerMixin):
 
     def write(self, keys: Tensor, values: Tensor) -> None:
         """Write packed states [N, kv_heads, head_dim] to the rows and positions of the plan."""
-        assert self.plan is not None and self.keys is not None and self.values is not None
-        self.keys[self.plan.rows, :, self.plan.positions] = keys
-        self.values[self.plan.rows, :, self.plan.positions] = values
+        assert self.slots is not None
+        for buffer, states in zip(self.buffers(), (keys, values), strict=True):
+            buffer.view(self.rows * self.capacity, -1).index_copy_(0, self.slots, states.flatten(1))
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         return self.capacity, 0
@@ -176,8 +185,9 @@ class RaggedCache(Cache):
         return RaggedCache(layers, rows, capacity)
 
     def set_plan(self, plan: Plan) -> None:
+        slots = plan.rows * self.capacity + plan.positions
         for layer in self.layers:
-            layer.plan = plan
+            layer.plan, layer.slots = plan, slots
 
     def copy_row(self, source: int, targets: Sequence[int], length: int) -> None:
         """Make `targets` hold the first `length` tokens of `source` (a shared prompt, a branch, a freed
@@ -190,7 +200,7 @@ class RaggedCache(Cache):
         for layer in self.layers:
             if layer.is_initialized:
                 for buffer in layer.buffers():
-                    buffer[index, :, :length] = buffer[source, :, :length]
+                    buffer[index, :length] = buffer[source, :length]
 
 
 def attend(query: Tensor, layer: RaggedLayer, plan: Plan, scale: float, wanted_only: bool = False) -> Tensor:
@@ -199,7 +209,7 @@ def attend(query: Tensor, layer: RaggedLayer, plan: Plan, scale: float, wanted_o
     Returns [N, heads, head_dim], or the wanted tokens' part of it. Query heads that share a key/value head are folded
     into the query length (or the batch), so that keys and values are read once and never repeated.
     """
-    keys, values = layer.buffers()
+    keys, values = (buffer.transpose(1, 2) for buffer in layer.buffers())
     heads, width = query.shape[1:]
     shared, count, reach, wanted = keys.shape[1], plan.count, plan.reach, plan.wanted
     folds = heads // shared
@@ -208,7 +218,7 @@ def attend(query: Tensor, layer: RaggedLayer, plan: Plan, scale: float, wanted_o
         folded.reshape(count, shared, folds * plan.width, width),
         keys[:count, :, :reach],
         values[:count, :, :reach],
-        attn_mask=plan.bias if plan.width == 1 else plan.bias.repeat(1, 1, folds, 1),
+        attn_mask=plan.bias_of(folds),
         scale=scale,
     ).view(count, shared, folds, plan.width, width)
     dense = dense.permute(0, 3, 1, 2, 4).reshape(wanted, heads, width)

@@ -24,23 +24,22 @@ class Drafts:
     def __init__(self) -> None:
         self._table: dict[tuple[int, ...], tuple[int, int]] = {}
 
-    def learn(self, context: Sequence[int], token: int) -> None:
-        """Note that `token` was sampled after `context`, of which the last `ORDER` tokens count."""
-        key = tuple(context[-ORDER:])
-        guess, streak = self._table.get(key, (token, 0))
-        self._table[key] = (token, streak + 1 if guess == token else 1)
+    def learn(self, context: tuple[int, ...], token: int) -> None:
+        """Note that `token` was sampled after `context`, the `ORDER` tokens before it."""
+        guess, streak = self._table.get(context, (token, 0))
+        self._table[context] = (token, streak + 1 if guess == token else 1)
 
-    def guess(self, context: Sequence[int], stop: int) -> list[int]:
+    def guess(self, context: tuple[int, ...], stop: int) -> list[int]:
         """Up to `MOST` tokens that may follow `context`; nothing is guessed beyond the token `stop`."""
-        key, found = tuple(context[-ORDER:]), []
+        found: list[int] = []
         while len(found) < MOST:
-            token, streak = self._table.get(key, (stop, 0))
+            token, streak = self._table.get(context, (stop, 0))
             if streak < TRUST:
                 break
             found.append(token)
             if token == stop:
                 break
-            key = (*key[1:], token)
+            context = (*context[1:], token)
         return found
 
 

@@ -3,100 +3,32 @@
 Each pass feeds one packed batch: for a row in the middle of a turn its newest token, for a row whose tool has
 answered the whole observation, for a new row its prompt. Nobody waits for anybody: an observation rides along
 with the next pass, finished rows leave at once (the last row moves into their slot) and waiting episodes take
-their place. Episodes of one task share the prefill of their prompt. Sampled tokens are kept as they are: text
-is never re-encoded.
+their place. Episodes of one task share a row for as long as they say the same, and a row checks several guessed tokens
+at a time. Sampled tokens are kept as they are: text is never re-encoded.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from .. import protocol
-from ..protocol import FormatError, TurnKind
+from ..protocol import FormatError
+from ..seeds import generator
 from ..tasks import Task
 from ..travel.faults import Faults
 from .cache import Plan, RaggedCache
 from .decoders import Decoder, make_decoder
-from .drafts import MOST, ORDER, Drafts, common_length
-from .episode import CallRecord, Decoding, Episode, Limits, Request, StopReason
-from .sampling import Choice, Noise, choose
-
-
-class _Rider(NamedTuple):
-    """One episode of those that have said the same so far."""
-
-    order: int  # place in the result
-    index: int
-    noise: Noise
-
-
-@dataclass(slots=True)
-class _Path:
-    """What one or more episodes of a task have in common so far; it has a row of the cache."""
-
-    task: Task
-    riders: list[_Rider]
-    prompt_ids: list[int]
-    pending: list[int]  # tokens to feed next
-    cached: int = 0  # tokens in the cache
-    completion_ids: list[int] = field(default_factory=list)
-    mask: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
-    entropies: list[float] = field(default_factory=list)
-    turn_start: int = 0
-    turns: int = 0
-    calls: list[CallRecord] = field(default_factory=list)
-
-    @property
-    def size(self) -> int:
-        """Tokens of prompt and completion."""
-        return len(self.prompt_ids) + len(self.completion_ids)
-
-    def split(self, parts: Sequence[list[_Rider]]) -> list[_Path]:
-        """One path for each part of the riders; the first is this one."""
-        others = [
-            replace(
-                self, riders=part, pending=list(self.pending), completion_ids=list(self.completion_ids),
-                mask=list(self.mask), logprobs=list(self.logprobs), entropies=list(self.entropies),
-                calls=list(self.calls),
-            )
-            for part in parts[1:]
-        ]  # fmt: skip
-        self.riders = parts[0]
-        return [self, *others]
-
-    def sampled(self, token: int, logprob: float, entropy: float) -> None:
-        self.completion_ids.append(token)
-        self.mask.append(1)
-        self.logprobs.append(logprob)
-        self.entropies.append(entropy)
-
-    def observed(self, ids: Sequence[int]) -> None:
-        self.completion_ids.extend(ids)
-        for values, nothing in ((self.mask, 0), (self.logprobs, 0.0), (self.entropies, 0.0)):
-            values.extend([nothing] * len(ids))
-
-    def episodes(
-        self, stop: StopReason, answer: str | None = None, error: FormatError | None = None
-    ) -> list[tuple[int, Episode]]:
-        """The finished episodes of the riders, with their places."""
-        return [
-            (
-                rider.order,
-                Episode(
-                    query_id=self.task.id, index=rider.index, prompt_ids=list(self.prompt_ids),
-                    completion_ids=list(self.completion_ids), mask=list(self.mask), logprobs=list(self.logprobs),
-                    stop=stop, calls=tuple(self.calls), turns=self.turns, answer=answer, error=error,
-                    entropies=list(self.entropies),
-                ),
-            )
-            for rider in self.riders
-        ]  # fmt: skip
+from .drafts import MOST, Drafts, common_length
+from .episode import Branching, Decoding, Episode, Limits, Request, StopReason
+from .paths import Path, Rider, Tree
+from .sampling import Choice, choose
+from .stage import Stage
 
 
 @dataclass(slots=True)
@@ -106,6 +38,7 @@ class RolloutStatistics:
     passes: int = 0
     fed_tokens: int = 0
     sampled_tokens: int = 0
+    branches: int = 0
 
 
 class Engine:
@@ -135,6 +68,9 @@ class Engine:
         """The prompt as the chat template renders it, up to where the first turn starts."""
         return self.encode(protocol.render_chat(task.prompt(), add_generation_prompt=True))
 
+    def drain(self) -> None:
+        """A step's rollouts are over. Engines that generate together with other processes wait for them here."""
+
     @torch.inference_mode()
     def generate(
         self,
@@ -142,19 +78,20 @@ class Engine:
         decoding: Decoding,
         seed: int,
         faults: Faults | None = None,
+        branching: Branching | None = None,
     ) -> list[Episode]:
         """All episodes of all requests, in their order. Deterministic in (weights, requests, decoding, seed,
-        faults).
+        faults, branching).
         """
         was_training = self.model.training
         self.model.eval()
         try:
-            return _Rollout(self, requests, decoding, seed, faults).run()
+            return _Rollout(self, requests, decoding, seed, faults, branching).run()
         finally:
             self.model.train(was_training)
 
 
-class _Rollout:
+class _Rollout(Stage):
     """One call of `Engine.generate`."""
 
     def __init__(
@@ -164,47 +101,52 @@ class _Rollout:
         decoding: Decoding,
         seed: int,
         faults: Faults | None,
+        branching: Branching | None,
     ) -> None:
-        self.engine, self.decoding, self.faults, self.limits = engine, decoding, faults, engine.limits
+        super().__init__(engine.tokenizer, engine.limits, faults, sum(request.count for request in requests))
+        self.decoding, self.seed, self.branching = decoding, seed, branching
         self.statistics = engine.statistics = RolloutStatistics()
-        self.waiting: deque[_Path] = deque()
+        self.waiting: deque[Tree] = deque()
         order = 0
         for request in requests:
-            prompt = engine.prompt_ids(request.task)
-            indices = range(request.first_index, request.first_index + request.count)
-            riders = [
-                _Rider(order + place, index, Noise(seed, request.task.id, index)) for place, index in enumerate(indices)
-            ]
-            order += len(riders)
-            if riders:
-                self.waiting.append(_Path(request.task, riders, prompt, pending=list(prompt)))
-        self.results: list[Episode | None] = [None] * order
-        self.active: list[_Path] = []
+            if request.count:
+                self.waiting.append(Tree(request, engine.prompt_ids(request.task), order))
+            order += request.count
+        self.active: list[Path] = []
+        self.again: list[Tree] = []  # trees without a path that have episodes left to start
+        self.reserved = 0  # rows
         self.drafts = Drafts()
-        self.texts: dict[str, list[int]] = {}
-        self.turns: dict[tuple[int, ...], protocol.Turn] = {}
-        largest = max((len(path.riders) for path in self.waiting), default=1)
+        largest = max((tree.request.count for tree in self.waiting), default=1)
         self.rows = min(max(engine.rows, largest), max(order, 1))
         self.decoder: Decoder = engine.decoder(self.rows)
-        weight = next(engine.model.parameters())
+        weight = engine.model.get_input_embeddings().weight
         self.dtype, self.device = weight.dtype, weight.device
+        self.scale = math.log(len(weight))
 
     def run(self) -> list[Episode]:
-        while self.active or self.waiting:
+        while self.active or self.waiting or self.again:
             self._admit()
             if self.active:
                 self._pass()
-        return [episode for episode in self.results if episode is not None]
+        return self.episodes
 
     def _admit(self) -> None:
-        """Move waiting groups into the batch while there is a row for each of their episodes."""
-        reserved = sum(len(path.riders) for path in self.active)
-        while self.waiting and reserved + len(self.waiting[0].riders) <= self.rows:
-            path = self.waiting.popleft()
-            if len(path.prompt_ids) >= self.limits.total_tokens:
-                self._finish(path, StopReason.TOKEN_LIMIT)
-                continue
-            reserved += len(path.riders)
+        """Move waiting requests into the batch while there is a row for each of their episodes."""
+        for tree in self.again:
+            self._start(tree, tree.left)
+        self.again.clear()
+        while self.waiting and self.reserved + self.waiting[0].request.count <= self.rows:
+            tree = self.waiting.popleft()
+            count = tree.request.count
+            self.reserved += count
+            self._start(tree, min(count, self.branching.initial) if self.branching else count)
+
+    def _start(self, tree: Tree, count: int) -> None:
+        """Let `count` episodes begin at the prompt."""
+        path = Path(tree, tree.start(count, self.seed), tree.prompt_ids, pending=list(tree.prompt_ids))
+        if len(path.prompt_ids) >= self.limits.total_tokens:
+            self.finish(path, StopReason.TOKEN_LIMIT)
+        else:
             self.active.append(path)
 
     def _pass(self) -> None:
@@ -221,49 +163,51 @@ class _Rollout:
         branches = []
         for row, (path, draft) in enumerate(zip(active, drafts, strict=True)):
             path.cached += len(path.pending)
-            lines = slice(row * width, (row + 1) * width)
-            branches.append(self._follow(path, draft, Choice(*(values[lines] for values in choice))))
+            branches.append(self._follow(path, draft, choice.lines(row * width, width)))
         self._settle(branches)
 
     def _guess(self) -> list[list[int]]:
         """For each row as many guesses of what follows; where one has fewer, its last token stands in."""
-        contexts = [path.prompt_ids[-ORDER:] + path.completion_ids[-ORDER:] for path in self.active]
-        drafts = [self.drafts.guess(context, self.engine.end_id) for context in contexts]
+        contexts = [path.tail() for path in self.active]
+        if self.branching:
+            return [[] for _ in contexts]  # who branches first must not depend on how well others are guessed
+        drafts = [self.drafts.guess(context, self.end_id) for context in contexts]
         count = common_length(drafts)
-        fillers = [context[-1:] * count for context in contexts]
+        fillers = [[context[-1]] * count for context in contexts]
         return [(draft + filler)[:count] for draft, filler in zip(drafts, fillers, strict=True)]
 
-    def _follow(self, path: _Path, draft: list[int], choice: Choice) -> list[_Path]:
+    def _follow(self, path: Path, draft: list[int], choice: Choice) -> list[Path]:
         """Let the riders of a path go on with their tokens, for as long as those are the draft's.
 
         Returns the paths that are not finished, each with `cached` tokens of the row of `path` in common.
         """
-        going: list[_Path] = []
+        going: list[Path] = []
         waiting = [(path, list(range(len(path.riders))), 0)]
         while waiting:
             path, columns, depth = waiting.pop()
             parts: dict[int, list[int]] = {}
-            for column in columns:
+            for column, rider in zip(columns, path.riders, strict=True):
+                rider.noise.drop(1)
                 parts.setdefault(choice.tokens[depth][column], []).append(column)
-            riders = dict(zip(columns, path.riders, strict=True))
-            split = path.split([[riders[column] for column in part] for part in parts.values()])
+            self.statistics.sampled_tokens += len(columns)
+            context, split = path.tail(), [path]
+            if len(parts) > 1:
+                riders = dict(zip(columns, path.riders, strict=True))
+                split = path.split([[riders[column] for column in part] for part in parts.values()])
             for branch, (token, part) in zip(split, parts.items(), strict=True):
-                for rider in branch.riders:
-                    rider.noise.drop(1)
-                self.statistics.sampled_tokens += len(part)
-                self.drafts.learn(branch.prompt_ids[-ORDER:] + branch.completion_ids[-ORDER:], token)
+                self.drafts.learn(context, token)
                 branch.sampled(token, choice.logprobs[depth][part[0]], choice.entropies[depth])
-                alive = self._advance(branch, token)
-                if alive and token != self.engine.end_id and draft[depth : depth + 1] == [token]:
+                alive = self.advance(branch, token)
+                if alive and token != self.end_id and draft[depth : depth + 1] == [token]:
                     branch.cached += 1
                     waiting.append((branch, part, depth + 1))
                 else:
                     going.extend(alive)
         return going
 
-    def _settle(self, branches: Sequence[Sequence[_Path]]) -> None:
+    def _settle(self, branches: Sequence[Sequence[Path]]) -> None:
         """Give every path a row: the first of a row's branches keeps it, others get a copy, and no hole is left."""
-        slots: list[_Path | None] = [paths[0] if paths else None for paths in branches]
+        slots: list[Path | None] = [paths[0] if paths else None for paths in branches]
         holes = [row for row, path in enumerate(slots) if path is None]
         for source, paths in enumerate(branches):
             for path in paths[1:]:
@@ -283,63 +227,39 @@ class _Rollout:
                 slots[hole] = last
         self.active = [path for path in slots if path is not None]
 
-    def _finish(
-        self, path: _Path, stop: StopReason, answer: str | None = None, error: FormatError | None = None
-    ) -> list[_Path]:
-        """Deliver the episodes of a path; nothing of it goes on."""
-        for order, episode in path.episodes(stop, answer, error):
-            self.results[order] = episode
+    def finish(
+        self, path: Path, stop: StopReason, answer: str | None = None, error: FormatError | None = None
+    ) -> list[Path]:
+        super().finish(path, stop, answer, error)
+        self.reserved -= len(path.riders)
+        if not path.tree.running and path.tree.left:
+            self.again.append(path.tree)
         return []
 
-    def _advance(self, path: _Path, token: int) -> list[_Path]:
-        """What follows a sampled token: more of the turn, observations, or the end."""
-        if token != self.engine.end_id:
-            turn_tokens = len(path.completion_ids) - path.turn_start
-            if turn_tokens >= self.limits.turn_tokens or path.size >= self.limits.total_tokens:
-                return self._finish(path, StopReason.TOKEN_LIMIT, error=FormatError.TRUNCATED)
-            path.pending = [token]
-            return [path]
-        path.turns += 1
-        turn = self._parse(tuple(path.completion_ids[path.turn_start : -1]))
-        if turn.kind is TurnKind.ANSWER:
-            return self._finish(path, StopReason.ANSWERED, answer=turn.answer)
-        if turn.kind is TurnKind.MALFORMED or turn.call is None:
-            return self._finish(path, StopReason.MALFORMED, error=turn.error)
-        if len(path.calls) >= self.limits.calls:
-            return self._finish(path, StopReason.TURN_LIMIT)
-        path.pending = [token]
-        return [branch for branch in self._call(path, turn.call) if self._observe(branch)]
+    def advance(self, path: Path, token: int) -> list[Path]:
+        """As in `Stage`, and the branches that leave where the turn began."""
+        branches = self._branch(path, token) if self.branching else []
+        return [*super().advance(path, token), *branches]
 
-    def _parse(self, ids: tuple[int, ...]) -> protocol.Turn:
-        if ids not in self.turns:
-            text = self.engine.tokenizer.decode(list(ids), skip_special_tokens=False)
-            self.turns[ids] = protocol.parse_turn(text)
-        return self.turns[ids]
-
-    def _call(self, path: _Path, call: protocol.ToolCall) -> list[_Path]:
-        """Run a tool, or for some episodes the fault that replaces it: paths that end with what it returned."""
-        parts: dict[str | None, list[_Rider]] = {}
+    def _branch(self, path: Path, token: int) -> list[Path]:
+        """New episodes that leave this path at its last tool result, decided once the probed tokens are there."""
+        assert self.branching is not None
+        probed = len(path.completion_ids) - path.turn_start
+        complete = probed == self.branching.probe or (probed < self.branching.probe and token == self.end_id)
+        if not complete or path.turn_start == path.node:
+            return []
+        level = sum(path.entropies[path.turn_start :]) / (probed * self.scale)
+        if not path.turn_start:
+            path.level = level
+            return []
+        chance = self.branching.chance(level - path.level)
+        riders: list[Rider] = []
+        origins: dict[int, tuple[int, int, int]] = {}
         for rider in path.riders:
-            failure = None
-            if self.faults is not None:
-                failure = self.faults.text(call.name, path.task.id, rider.index, len(path.calls))
-            parts.setdefault(failure, []).append(rider)
-        branches = path.split(list(parts.values()))
-        for branch, failure in zip(branches, parts, strict=True):
-            response = branch.task.call(call) if failure is None else failure
-            branch.calls.append(CallRecord(call.name, call.arguments, response, failed=failure is not None))
-        return branches
-
-    def _observe(self, path: _Path) -> bool:
-        """Append what the last call returned; False if there is no room for it."""
-        response = path.calls[-1].response
-        if response not in self.texts:
-            self.texts[response] = self.engine.encode(protocol.render_observation(response))
-        observation = self.texts[response]
-        if path.size + len(observation) >= self.limits.total_tokens:
-            self._finish(path, StopReason.TOKEN_LIMIT)
-            return False
-        path.observed(observation)
-        path.turn_start = len(path.completion_ids)
-        path.pending = [*path.pending, *observation]
-        return True
+            draw = generator("branch", self.seed, path.task.id, rider.index, path.turns).random()
+            copies = min(self.branching.copies, path.tree.left) if draw < chance else 0
+            for child in path.tree.start(copies, self.seed):
+                riders.append(child)
+                origins[child.order] = (rider.index, path.turn_start, path.turns)
+        self.statistics.branches += len(riders)
+        return [path.branch(riders, origins)] if riders else []

@@ -48,6 +48,27 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Branching:
+    """How the episodes of a request come to be when not all of them start at the prompt (ARPO, arXiv 2507.19849).
+
+    `initial` episodes do. After each tool result the mean entropy H of the next `probe` tokens (fewer if the turn is
+    shorter), in units of ln(vocabulary), is compared with that of the episode's first `probe` tokens, H0, and the
+    episode splits at the result with probability clip(probability + weight * (H - H0), 0, 1), `copies` times, while
+    the request has episodes left to start. Those that are left when all others have ended start at the prompt.
+    """
+
+    initial: int
+    probability: float = 0.5
+    weight: float = 0.2
+    probe: int = 20
+    copies: int = 1
+
+    def chance(self, rise: float) -> float:
+        """The probability of a split where the entropy is `rise` above the initial one."""
+        return min(1.0, max(0.0, self.probability + self.weight * rise))
+
+
+@dataclass(frozen=True, slots=True)
 class CallRecord:
     """One tool call as it happened. `failed` marks an injected failure; the tool's own refusals are in
     `response`.
@@ -81,10 +102,25 @@ class Episode:
     answer: str | None = None
     error: FormatError | None = None
     entropies: list[float] = field(default_factory=list)
+    parent: int | None = None
+    """Index of the episode of the same task that this one branched off."""
+    inherited: int = 0
+    """Tokens of the completion that come from there."""
+    inherited_turns: int = 0
 
     @property
     def sampled_tokens(self) -> int:
         return sum(self.mask)
+
+    @property
+    def own_tokens(self) -> int:
+        """Tokens that were sampled for this episode and not for the one it branched off."""
+        return sum(self.mask[self.inherited :])
+
+    @property
+    def own_turns(self) -> int:
+        """Turns of which at least the end was sampled for this episode; one that a limit cut off counts too."""
+        return self.turns - self.inherited_turns + (self.error is FormatError.TRUNCATED)
 
     @property
     def overlong(self) -> bool:

@@ -21,17 +21,17 @@ class Noise:
     def __init__(self, seed: int, query_id: str, index: int) -> None:
         self._generator = torch.Generator().manual_seed(derive("rollout-noise", seed, query_id, index))
         self._block: list[float] = []
+        self._used = 0
 
     def peek(self, count: int) -> list[float]:
         """The next `count` numbers in [0, 1); they stay."""
-        while len(self._block) < count:
+        while len(self._block) < self._used + count:
             self._block.extend(torch.rand(_BLOCK, generator=self._generator, dtype=torch.float64).tolist())
-        return self._block[:count]
+        return self._block[self._used : self._used + count]
 
     def drop(self, count: int) -> None:
         """Forget the next `count` numbers: they have been used."""
-        self.peek(count)
-        del self._block[:count]
+        self._used += count
 
 
 class Choice(NamedTuple):
@@ -41,6 +41,11 @@ class Choice(NamedTuple):
     logprobs: list[list[float]]
     entropies: list[float]
     """Of the distribution that `logprobs` are from, in nats."""
+
+    def lines(self, first: int, count: int) -> Choice:
+        """Those of `count` lines from `first` on."""
+        part = slice(first, first + count)
+        return Choice(self.tokens[part], self.logprobs[part], self.entropies[part])
 
 
 def choose(logits: Tensor, decoding: Decoding, noise: Sequence[Sequence[Noise]], width: int = 1) -> Choice:

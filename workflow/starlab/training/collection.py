@@ -14,6 +14,7 @@ from ..errors import StarlabError
 from ..protocol import FormatError
 from ..rollout.engine import Engine
 from ..rollout.episode import Decoding, Episode, Request
+from ..rollout.vllm import VllmEngine
 from ..seeds import derive
 from ..tasks import Task
 from ..travel.faults import Faults
@@ -28,10 +29,17 @@ class Collected:
 
     groups: tuple[Group, ...]
     numbers: dict[str, float]
+    shaping: tuple[float, ...] = ()
+    """What the algorithm adds to the reward of each sample; empty: nothing."""
 
     @property
     def samples(self) -> list[Sample]:
         return [sample for group in self.groups for sample in group.samples]
+
+    def rewards(self) -> list[float]:
+        """What advantages are made of: raw rewards, shaped."""
+        values = [sample.scored.value for sample in self.samples]
+        return [value + added for value, added in zip(values, self.shaping, strict=True)] if self.shaping else values
 
     def loss_masks(self) -> list[list[int]]:
         """1 where a token is trained on: sampled, in an episode that no limit cut off, in a group that is not
@@ -49,7 +57,7 @@ class Collector:
     """Collects the episodes of a run. Everything random is keyed by (seed, step, round), never by a running
     state, so that a resumed run collects what the uninterrupted one would have."""
 
-    engine: Engine
+    engine: Engine | VllmEngine
     tasks: Mapping[str, Task]
     algorithm: Algorithm
     reward: rewards.Reward
@@ -72,9 +80,14 @@ class Collector:
 
         first = self._generate(ids, step, 0)
         selection = self.algorithm.select(first, draw)
+        self.engine.drain()
         numbers = self._numbers(first, selection)
         numbers["rollout_seconds"] = time.perf_counter() - started
-        return Collected(selection.groups, numbers)
+        limit = self.engine.limits.total_tokens
+        episodes = [sample.episode for group in selection.groups for sample in group.samples]
+        lengths = [len(episode.prompt_ids) + len(episode.completion_ids) for episode in episodes]
+        shaping = tuple(self.algorithm.shaping(length, limit) for length in lengths)
+        return Collected(selection.groups, numbers, shaping)
 
     def _generate(self, ids: Sequence[str], step: int, round_: int) -> list[Group]:
         occurrences: Counter[str] = Counter()
@@ -87,7 +100,8 @@ class Collector:
         if self.fault_probability:
             faults = Faults(self.fault_probability, derive("training-faults", self.seed, step))
         seed = derive("rollout", self.seed, step, round_)
-        episodes = self.engine.generate(requests, self.decoding, seed, faults)
+        branching = self.algorithm.branching(self.group)
+        episodes = self.engine.generate(requests, self.decoding, seed, faults, branching)
         samples = [self._sample(episode, step) for episode in episodes]
         groups = [Group(tuple(samples[i : i + self.group])) for i in range(0, len(samples), self.group)]
         self.generated.extend(groups)
@@ -130,7 +144,9 @@ class Collector:
             "refill_rounds": selection.rounds,
             "unfilled_groups": selection.unfilled,
             "episodes": len(everything),
-            "generated_tokens": sum(episode.sampled_tokens for episode in everything),
+            "generated_tokens": sum(episode.own_tokens for episode in everything),
+            "rollout_turns": sum(episode.own_turns for episode in everything),
+            "branches": sum(episode.parent is not None for episode in everything),
         }
         for name in ("delivered", "cs_micro", "cs_macro", "hard_micro", "hard_macro", "success"):
             numbers[name] = _mean([sample.grade.metrics.get(name, 0.0) for sample in samples])

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import rewards
-from ..errors import StarlabError
+from ..errors import StarlabError, nearest
 from ..rollout.episode import Decoding, Limits
 from ..seeds import derive
 from ..tasks import Task
@@ -24,6 +24,9 @@ from .recording import Clock, Log, Record
 from .schedule import schedule
 
 logger = logging.getLogger(__name__)
+
+
+BACKENDS = ("engine", "vllm_colocate", "vllm_server")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +59,16 @@ class RlSpec:
     rows: int = 64
     """Episodes that are generated at a time."""
     lora: LoraSpec | None = None
+    backend: str = "engine"
+    """Who generates: our engine, or vLLM on GPUs ("vllm_colocate", "vllm_server")."""
 
     def __post_init__(self) -> None:
         rewards.find(self.reward)
         self.build_algorithm()
+        if self.backend not in BACKENDS:
+            raise StarlabError(f"rl.backend: unknown {self.backend!r}; {nearest(self.backend, BACKENDS)}")
+        if self.backend != "engine" and self.build_algorithm().branching(self.group):
+            raise StarlabError(f"rl.backend: {self.algorithm} branches, which vLLM cannot; use `engine`")
         if self.prompts * self.group % self.minibatches:
             raise StarlabError(
                 f"rl.minibatches: {self.minibatches} does not divide prompts x group ="
@@ -118,6 +127,7 @@ def train_rl(
 
 def _build(spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, log: Log | None) -> tuple[Any, Record]:
     from ..rollout.engine import Engine
+    from ..rollout.vllm import VllmEngine, together
     from .callbacks import StepCallback
     from .collection import Collected, Collector
     from .trainer import RolloutTrainer
@@ -143,13 +153,19 @@ def _build(spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, log: 
         trainer_arguments(spec, algorithm, folder),
         order,
         collect,
+        attribution=algorithm.attribution,
         processing_class=tokenizer,
         callbacks=[StepCallback(updates, watch.end)],
         peft_config=peft_config(spec.lora),
     )
-    # the trainer's model: PEFT has wrapped it by now
+    engine: Engine | VllmEngine
+    if spec.backend == "engine":
+        # the trainer's model: PEFT has wrapped it by now
+        engine = Engine(trainer.model, tokenizer, limits, rows=spec.rows)
+    else:
+        engine = VllmEngine(trainer.vllm_generation, tokenizer, limits, together)
     collector = Collector(
-        engine=Engine(trainer.model, tokenizer, limits, rows=spec.rows),
+        engine=engine,
         tasks={task.id: task for task in tasks},
         algorithm=algorithm,
         reward=rewards.find(spec.reward),
@@ -169,7 +185,17 @@ def trainer_arguments(spec: RlSpec, algorithm: Algorithm, folder: Path) -> Any:
 
     episodes = spec.prompts * spec.group
     updates = spec.minibatches * algorithm.num_iterations
+    vllm: dict[str, Any] = {}
+    if spec.backend != "engine":
+        # what vLLM reports while sampling is the old policy, as with our engine: nothing is left to correct
+        vllm = {
+            "use_vllm": True,
+            "vllm_mode": spec.backend.removeprefix("vllm_"),
+            "vllm_max_model_length": spec.max_tokens,
+            "vllm_importance_sampling_correction": False,
+        }
     return GRPOConfig(
+        **vllm,
         output_dir=str(folder),
         seed=derive("trainer", spec.seed) % 2**32,
         max_steps=spec.steps * updates,

@@ -21,8 +21,10 @@ from transformers import PrinterCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from ..policy import lean
+from ..rollout.episode import Episode
 from . import forward
 from .collection import Collected
+from .groups import hard_advantages
 
 BUCKET_ROWS = 16
 """Rows that share a padded length in the training forward."""
@@ -34,10 +36,20 @@ Collect = Callable[[Sequence[str], int], Collected]
 class RolloutTrainer(GRPOTrainer):
     """Prompts are task ids (strings); a step is one collection followed by its minibatch updates."""
 
-    def __init__(self, model: Any, args: GRPOConfig, ids: Sequence[str], collect: Collect, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        model: Any,
+        args: GRPOConfig,
+        ids: Sequence[str],
+        collect: Collect,
+        attribution: str = "soft",
+        **kwargs: Any,
+    ) -> None:
         from datasets import Dataset
 
         self._collect = collect
+        self._attribution = attribution
+        self._episodes: list[Episode] = []
         self._sampled_logprobs: list[list[float]] = []
         self._loss_mask: Tensor | None = None
         self._elsewhere: Tensor | None = None
@@ -57,18 +69,36 @@ class RolloutTrainer(GRPOTrainer):
         ids = prompts[:: trainer.num_generations]
         collected = trainer._collect(ids, trainer.state.global_step // trainer.updates_per_step)
         episodes = [sample.episode for sample in collected.samples]
+        trainer._episodes = episodes
         trainer._sampled_logprobs = [episode.logprobs for episode in episodes]
         return {
             "prompt_ids": [episode.prompt_ids for episode in episodes],
             "completion_ids": [episode.completion_ids for episode in episodes],
             "logprobs": trainer._sampled_logprobs,
             "env_mask": collected.loss_masks(),
-            "given": [sample.scored.value for sample in collected.samples],
+            "given": collected.rewards(),
         }
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        outputs: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        if self._attribution == "hard":
+            outputs["advantages"] = self._by_token(outputs["advantages"], outputs["completion_ids"].shape[1])
+        return outputs
+
+    def _by_token(self, advantages: Tensor, width: int) -> Tensor:
+        """Advantages [B, width] from those of the episodes [B], as `groups.hard_advantages` shares them."""
+        spread = torch.zeros(len(advantages), width, device=advantages.device)
+        for start in range(0, len(advantages), self.num_generations):
+            part = slice(start, start + self.num_generations)
+            lines = hard_advantages(self._episodes[part], advantages[part].tolist())
+            for row, line in zip(spread[part], lines, strict=True):
+                row[: len(line)] = torch.tensor(line)
+        return spread
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
         pulls = inputs["advantages"] != 0
-        self._loss_mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool() & pulls[:, None]
+        pulls = pulls if pulls.dim() == 2 else pulls[:, None]
+        self._loss_mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool() & pulls
         self._elsewhere = inputs.get("old_per_token_logps")
         try:
             loss: Tensor = super()._compute_loss(model, inputs)
@@ -106,7 +136,10 @@ class RolloutTrainer(GRPOTrainer):
         wanted = mask.any(1).nonzero()[:, 0]
         if not len(wanted):
             # keeps the graph: a minibatch without loss has a zero gradient
-            return torch.zeros_like(mask, dtype=torch.float) + 0.0 * model.get_input_embeddings().weight.sum()
+            nothing = sum(
+                (0.0 * weight.sum() for weight in model.parameters() if weight.requires_grad), torch.zeros(())
+            )
+            return torch.zeros_like(mask, dtype=torch.float) + nothing.to(mask.device)
         score = forward.logprobs if lean.supports(model) else padded_logprobs
         prompt = input_ids.shape[1] - mask.shape[1]
         begins = attention_mask.argmax(1)  # prompts are padded on the left
@@ -123,7 +156,7 @@ class RolloutTrainer(GRPOTrainer):
 
 
 def padded_logprobs(
-    model: Any, rows: Sequence[Sequence[int]], trained: Sequence[Sequence[int]], temperature: float
+    model: Any, rows: Sequence[list[int]], trained: Sequence[Sequence[int]], temperature: float
 ) -> Tensor:
     """As `forward.logprobs`, through the forward pass of any `transformers` model: rows are padded to the longest of
     a few similar ones, on the right, so that attention needs no mask.

@@ -9,11 +9,17 @@ from dataclasses import fields
 from typing import Any
 
 from ...errors import StarlabError, nearest
+from .arpo import Arpo, ArpoRandom
 from .base import Algorithm, Selection
 from .dapo import Dapo
 from .grpo import Grpo
 
-ALGORITHMS: Mapping[str, type[Algorithm]] = {"grpo": Grpo, "dapo": Dapo}
+ALGORITHMS: Mapping[str, type[Algorithm]] = {
+    "grpo": Grpo,
+    "dapo": Dapo,
+    "arpo": Arpo,
+    "arpo_random": ArpoRandom,
+}
 
 
 def make(name: str, settings: Mapping[str, Any]) -> Algorithm:
@@ -27,4 +33,4 @@ def make(name: str, settings: Mapping[str, Any]) -> Algorithm:
     return ALGORITHMS[name](**settings)
 
 
-__all__ = ["ALGORITHMS", "Algorithm", "Dapo", "Grpo", "Selection", "make"]
+__all__ = ["ALGORITHMS", "Algorithm", "Arpo", "ArpoRandom", "Dapo", "Grpo", "Selection", "make"]

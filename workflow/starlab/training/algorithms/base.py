@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ...rollout.episode import Branching
 from ..groups import Group
 
 Draw = Callable[[int, int], list[Group]]
@@ -46,6 +47,17 @@ class Algorithm(ABC):
     """The ratio is taken per token."""
     num_iterations: int = 1
     """Passes over a step's episodes."""
+    attribution: str = "soft"
+    """Advantage of a token that branches have in common: in each its own episode's ("soft"), or their mean ("hard")."""
+
+    def branching(self, group: int) -> Branching | None:
+        """How the `group` episodes of a prompt branch off each other; None: all start at the prompt."""
+        return None
+
+    def shaping(self, length: int, limit: int) -> float:
+        """What is added to the reward of an episode of `length` tokens where `limit` are allowed. Groups are selected
+        on rewards without it."""
+        return 0.0
 
     @abstractmethod
     def select(self, groups: Sequence[Group], draw: Draw) -> Selection:
