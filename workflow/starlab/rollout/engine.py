@@ -246,7 +246,9 @@ class _Rollout:
         """Run a tool (or the fault that replaces it) and return the observation's ids."""
         failure = None
         if self.faults is not None:
-            failure = self.faults.text(call.name, running.task.id, running.index, len(running.calls))
+            failure = self.faults.text(
+                call.name, running.task.id, running.index, len(running.calls), lambda: running.task.call(call)
+            )
         response = running.task.call(call) if failure is None else failure
         running.calls.append(CallRecord(call.name, call.arguments, response, failed=failure is not None))
         if response not in self.texts:

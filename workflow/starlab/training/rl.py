@@ -17,6 +17,7 @@ from ..errors import StarlabError
 from ..rollout.episode import Decoding, Limits
 from ..seeds import derive
 from ..tasks import Task
+from ..travel.faults import PAPER, Faults
 from . import checkpoints
 from .algorithms import Algorithm, make
 from .lora import LoraSpec, peft_config
@@ -37,6 +38,8 @@ class RlSpec:
     """Fields of the algorithm that differ from its defaults."""
     noise: float = 0.0
     """Share of tool calls that fail."""
+    fault_kind: str = PAPER
+    """How they fail, see `travel.faults.KINDS`."""
     steps: int = 80
     """Steps: collections of episodes."""
     prompts: int = 8
@@ -60,6 +63,7 @@ class RlSpec:
     def __post_init__(self) -> None:
         rewards.find(self.reward)
         self.build_algorithm()
+        Faults(self.noise, self.seed, self.fault_kind)  # checks both
         if self.prompts * self.group % self.minibatches:
             raise StarlabError(
                 f"rl.minibatches: {self.minibatches} does not divide prompts x group ="
@@ -158,6 +162,7 @@ def _build(spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, log: 
         steps=spec.steps,
         seed=spec.seed,
         fault_probability=spec.noise,
+        fault_kind=spec.fault_kind,
     )
     return trainer, record
 

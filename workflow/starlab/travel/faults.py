@@ -1,8 +1,8 @@
 """Failed tool calls, injected in training only.
 
 Whether a call fails depends on nothing but the faults seed, the query, the episode and the number of the
-call: runs that share a seed share their faults whatever else differs between them, and the faults at a low
-probability are a subset of those at a higher one.
+call: runs that share a seed share their faults whatever else differs between them (also the kind of the faults), and
+the faults at a low probability are a subset of those at a higher one.
 """
 
 from __future__ import annotations
@@ -12,15 +12,42 @@ from dataclasses import dataclass
 
 from ..errors import StarlabError, nearest
 from ..seeds import derive
+from .rendering import NO_RESULT
+
+Result = Callable[[], str]
+"""The text that the tool would have returned; only asked for where a failure shows a part of it."""
 
 
-def _unavailable(tool: str) -> str:
+def _unavailable(tool: str, result: Result) -> str:
     """The paper's wording."""
     return f"Error: Current tool {tool} is not available."
 
 
-KINDS: Mapping[str, Callable[[str], str]] = {"unavailable": _unavailable}
-"""What an agent sees in place of the result, by kind of failure: a function of the tool's name."""
+def _timeout(tool: str, result: Result) -> str:
+    """The tool took too long."""
+    return f"Error: Current tool {tool} timed out."
+
+
+def _empty(tool: str, result: Result) -> str:
+    """What the tool says when it finds nothing: unlike the others, a failure that does not look like one."""
+    return NO_RESULT
+
+
+def _truncated(tool: str, result: Result) -> str:
+    """The first half of the result, cut off in the middle of whatever stands there."""
+    text = result()
+    return text[: len(text) // 2]
+
+
+KINDS: Mapping[str, Callable[[str, Result], str]] = {
+    "unavailable": _unavailable,
+    "timeout": _timeout,
+    "empty": _empty,
+    "truncated": _truncated,
+}
+"""What an agent sees in place of the result, by kind of failure: a function of the tool's name and its result."""
+PAPER = "unavailable"
+"""The kind that the paper injects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +56,7 @@ class Faults:
 
     probability: float
     seed: int
-    kind: str = "unavailable"
+    kind: str = PAPER
 
     def __post_init__(self) -> None:
         if not 0 <= self.probability <= 1:
@@ -37,9 +64,11 @@ class Faults:
         if self.kind not in KINDS:
             raise StarlabError(f"faults: unknown kind {self.kind!r}; {nearest(self.kind, KINDS)}")
 
-    def text(self, tool: str, query_id: str, episode: int, call_index: int) -> str | None:
-        """The text of the failure, or None when the call goes through."""
+    def text(
+        self, tool: str, query_id: str, episode: int, call_index: int, result: Result = lambda: ""
+    ) -> str | None:
+        """The text of the failure, or None when the call goes through. `result` gives the tool's own text."""
         if self.probability == 0:
             return None
         draw = derive("faults", self.seed, query_id, episode, call_index) / 2**63
-        return KINDS[self.kind](tool) if draw < self.probability else None
+        return KINDS[self.kind](tool, result) if draw < self.probability else None
