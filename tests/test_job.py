@@ -12,7 +12,7 @@ import sys
 from types import SimpleNamespace
 from starlab.errors import StarlabError
 from starlab.job import Job
-from starlab.tracking import Killed
+from starlab.termination import Killed
 
 snakemake = SimpleNamespace(threads=3, log=["logs/job.log"], rule="run", wildcards=["a-cell", "0"],
                             config={"results": "results"})

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from starlab.measures import evaluation_measures, headline, known
 from starlab.runs import Folder, Run, Status
-from starlab.tracking import Killed, RunLogger, Store, initialise, rebuild
+from starlab.termination import Killed
+from starlab.tracking import RunLogger, Store, initialise, rebuild
 from starlab.training.metrics import STEP
 
 CELL = "m-macro-grpo-mixed1000-noise0"
@@ -200,7 +201,7 @@ def test_rebuilding_gives_the_same_store_from_the_folders(tmp_path: Path, store:
     assert after == before
     ids = {folder.name for folder in store.artifacts.iterdir()}
     assert ids == {item.info.run_id for item in logged(again)}
-    assert {place(tmp_path, seed).path.joinpath("mlflow_run_id").read_text().strip() for seed in (0, 1)} == ids
+    assert {place(tmp_path, seed).read().key for seed in (0, 1)} == {item.data.tags["run"] for item in logged(again)}
 
 
 def test_a_run_is_recorded_without_mlflow_when_tracking_is_off(tmp_path: Path) -> None:

@@ -25,6 +25,15 @@ def test_a_resumed_record_drops_what_will_be_computed_again(tmp_path):
     assert heard[0] == (1, {"total_episodes": 64.0})
 
 
+def test_a_record_that_misses_lines_is_not_continued(tmp_path):
+    record = Record(tmp_path / "metrics.jsonl")
+    record.path.write_text('{"step": 1}\n{"step": 3}\n')
+    with pytest.raises(StarlabError, match="checkpoint of step 3, but not a line for each step up to it; remove"):
+        record.resume(3)
+    record.resume(1)
+    assert record.history == [{"step": 1}]
+
+
 def test_a_record_from_nothing(tmp_path):
     record = Record(tmp_path / "metrics.jsonl")
     record.resume(0)

@@ -1,5 +1,5 @@
-"""Trajectory rewards. Four are the paper's, exactly (Agent-STAR section 4): all weights 1, no term for format or length;
-`adaptive` is ours.
+"""Trajectory rewards. Four are the paper's, exactly (Agent-STAR section 4): all weights 1, no term for format or
+length; `adaptive` is ours.
 
 A reward is a function of a grade's metrics and of the progress of training. Every metric is a number in [0, 1] for
 one trajectory. To add a reward, write a function and name it in `REWARDS`; its docstring says formula and range.

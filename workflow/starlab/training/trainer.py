@@ -20,6 +20,7 @@ from torch import Tensor
 from transformers import PrinterCallback
 from trl import GRPOConfig, GRPOTrainer
 
+from .checkpoints import WholeCheckpoints
 from .collection import Collected
 
 BUCKET_ROWS = 16
@@ -29,7 +30,7 @@ Collect = Callable[[Sequence[str], int], Collected]
 """(scheduled prompts, step from 0) -> the step's groups."""
 
 
-class RolloutTrainer(GRPOTrainer):
+class RolloutTrainer(WholeCheckpoints, GRPOTrainer):
     """Prompts are task ids (strings); a step is one collection followed by its minibatch updates."""
 
     def __init__(self, model: Any, args: GRPOConfig, ids: Sequence[str], collect: Collect, **kwargs: Any) -> None:
@@ -95,6 +96,7 @@ class RolloutTrainer(GRPOTrainer):
             return old, torch.zeros_like(old), None
         logps, entropies = self._score(model, input_ids, attention_mask, self._loss_mask)
         if self._elsewhere is not None:
+            self._note_ratios((logps - self._elsewhere)[self._loss_mask])
             logps = torch.where(self._loss_mask, logps, self._elsewhere)
         return logps, entropies, None
 
@@ -127,6 +129,12 @@ class RolloutTrainer(GRPOTrainer):
         blank = torch.zeros(rows * columns, device=input_ids.device)
         scattered = blank.index_put((place,), torch.cat(logps)).view(rows, columns)
         return scattered, blank.index_put((place,), torch.cat(entropies)).view(rows, columns)
+
+    def _note_ratios(self, logs: Tensor) -> None:
+        """Statistics of the probability ratios [M] of the trained tokens, given as logarithms, for the next log."""
+        ratios = logs.detach().exp() if len(logs) else torch.ones(1)
+        for name, value in (("mean", ratios.mean()), ("min", ratios.min()), ("max", ratios.max())):
+            self._metrics["train"][f"ratio/{name}"].append(value.item())
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """Our runs describe themselves in train.json."""

@@ -18,9 +18,14 @@ Result = Callable[[], str]
 """The text that the tool would have returned; only asked for where a failure shows a part of it."""
 
 
-def _unavailable(tool: str, result: Result) -> str:
+def _unavailable(tool: str) -> str:
     """The paper's wording."""
     return f"Error: Current tool {tool} is not available."
+
+
+def _paper(tool: str, result: Result) -> str:
+    """What the paper injects."""
+    return _unavailable(tool)
 
 
 def _timeout(tool: str, result: Result) -> str:
@@ -39,15 +44,18 @@ def _truncated(tool: str, result: Result) -> str:
     return text[: len(text) // 2]
 
 
-KINDS: Mapping[str, Callable[[str, Result], str]] = {
-    "unavailable": _unavailable,
+PAPER = "unavailable"
+"""The kind that the paper injects."""
+KINDS: Mapping[str, Callable[[str], str]] = {PAPER: _unavailable}
+"""Wordings that the tiny vocabulary has pieces for. Shipped base models depend on it, so nothing can be added here;
+other texts are spelled in characters."""
+FAILURES: Mapping[str, Callable[[str, Result], str]] = {
+    PAPER: _paper,
     "timeout": _timeout,
     "empty": _empty,
     "truncated": _truncated,
 }
 """What an agent sees in place of the result, by kind of failure: a function of the tool's name and its result."""
-PAPER = "unavailable"
-"""The kind that the paper injects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +69,8 @@ class Faults:
     def __post_init__(self) -> None:
         if not 0 <= self.probability <= 1:
             raise StarlabError(f"faults: probability must be between 0 and 1, not {self.probability}")
-        if self.kind not in KINDS:
-            raise StarlabError(f"faults: unknown kind {self.kind!r}; {nearest(self.kind, KINDS)}")
+        if self.kind not in FAILURES:
+            raise StarlabError(f"faults: unknown kind {self.kind!r}; {nearest(self.kind, FAILURES)}")
 
     def text(
         self, tool: str, query_id: str, episode: int, call_index: int, result: Result = lambda: ""
@@ -71,4 +79,4 @@ class Faults:
         if self.probability == 0:
             return None
         draw = derive("faults", self.seed, query_id, episode, call_index) / 2**63
-        return KINDS[self.kind](tool, result) if draw < self.probability else None
+        return FAILURES[self.kind](tool, result) if draw < self.probability else None
