@@ -8,15 +8,21 @@ means over `WINDOW` steps, so that the noise of one step raises nothing. To add 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 
 Row = Mapping[str, float]
 Alarm = Callable[[Sequence[Row]], bool]
 
 WINDOW = 10
+"""Steps in a mean."""
 ENTROPY_LEFT = 0.1
+"""Share of the first window's entropy below which it counts as gone."""
 ZERO_SPREAD = 0.9
+"""Share of groups."""
 FORMAT_ERRORS, FORMAT_FACTOR = 0.05, 2.0
+"""Share of episodes, and how many times the share in the window before."""
 SUCCESS_LOST = 0.05
+"""Share of episodes: two standard errors of a difference between means over ten steps of 64 episodes."""
 
 
 def entropy_floor(rows: Sequence[Row]) -> bool:
@@ -69,7 +75,7 @@ def raised(rows: Sequence[Row]) -> dict[str, int]:
 
 
 def _mean(rows: Sequence[Row], name: str) -> float:
-    return sum(row[name] for row in rows) / len(rows)
+    return fmean(row[name] for row in rows)
 
 
 def _last(rows: Sequence[Row], name: str) -> float:
