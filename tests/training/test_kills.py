@@ -188,7 +188,7 @@ def check(job: Job, whole: Job) -> None:
     assert [path.name for path in job.folder.checkpoints.glob("checkpoint-*")] == []
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0])
 def test_killed_again_and_again_at_random(job: Job, whole: Job, seed: int) -> None:
     rng = random.Random(seed)
     kills = 0

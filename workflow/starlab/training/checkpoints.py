@@ -176,12 +176,13 @@ def load_model(folder: Path) -> tuple[Any, Any]:
         if not (folder / name).is_file():
             raise StarlabError(f"{folder / name}: missing; make the model that this run starts from again")
     try:
-        model, loading = AutoModelForCausalLM.from_pretrained(
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
             folder, dtype=torch.float32, attn_implementation="sdpa", output_loading_info=True
         )
         tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     except Exception as error:  # safetensors, JSON and config readers each raise their own kinds
         raise StarlabError(f"{folder}: not a readable model ({error}); make it again") from error
+    model, loading = loaded
     for kind in ("missing", "unexpected", "mismatched"):
         if loading[f"{kind}_keys"]:
             names = sorted(map(str, loading[f"{kind}_keys"]))
