@@ -14,19 +14,20 @@ import sqlite3
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from conftest import YesTask
+from starlab import tracking
 from starlab.errors import StarlabError
 from starlab.evaluation import evaluate as evaluating
 from starlab.evaluation import run as evaluation
 from starlab.evaluation.panels import Panel
+from starlab.protocol import Message, ToolCall
 from starlab.runs import MEASURED, Folder, Run, Status
-from starlab.tasks import Grade
+from starlab.tasks import Grade, Task
 from starlab.tasks import Status as Answered
 from starlab.termination import STOPPED, Killed
 from starlab.tracking import RunLogger, Store, initialise
@@ -43,8 +44,23 @@ OUTPUTS = ("model.safetensors", "config.json", "tokenizer.json", "evaluation.jso
 CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.utime", "os.truncate"}
 
 
-class Quiz(YesTask):
-    """As it is asked in an evaluation: with success as its only metric."""
+@dataclass(frozen=True)
+class Quiz:
+    """A task as it is asked in an evaluation: with success as its only metric."""
+
+    task: Task
+    level: str = "easy"
+    domain: str = "travel"
+
+    @property
+    def id(self) -> str:
+        return self.task.id
+
+    def prompt(self) -> list[Message]:
+        return self.task.prompt()
+
+    def call(self, call: ToolCall) -> str:
+        return self.task.call(call)
 
     def grade(self, answer: str | None) -> Grade:
         return Grade(Answered.OK if answer else Answered.UNDELIVERED, {"success": float(answer == "1")})
@@ -53,12 +69,12 @@ class Quiz(YesTask):
 class Job:
     """What one job of the workflow does: train, then measure, in a process of its own."""
 
-    def __init__(self, results: Path, start: Path, tasks: list[YesTask], spec: RlSpec = SPEC) -> None:
+    def __init__(self, results: Path, start: Path, tasks: list[Task], spec: RlSpec = SPEC) -> None:
         self.results, self.start, self.tasks, self.spec = results, start, tasks, spec
         self.folder, self.temperature = Folder(results / "cells/cell/seed3"), 0.7
 
     def work(self) -> None:
-        panel = Panel("test", "knowledge", "0", "0", tuple(Quiz(task.id) for task in self.tasks))
+        panel = Panel("test", "knowledge", "0", "0", tuple(map(Quiz, self.tasks)))
         how = evaluation.Settings(self.temperature, max_tokens=120, turn_tokens=30)
         run = Run("cell", "rl", 3, {"spec": asdict(self.spec), MEASURED: asdict(how)})
         with RunLogger(Store(self.results), self.folder, run) as log:
@@ -87,12 +103,12 @@ class Job:
     def outputs(self) -> dict[str, bytes]:
         return {name: (self.folder.path / name).read_bytes() for name in OUTPUTS}
 
-    def mlflow(self) -> tuple[list[str], list[tuple[int, float]]]:
-        """Status of every MLflow run, and the points of the success curve."""
+    def mlflow(self) -> tuple[list[str], list[tuple[int, float]], int]:
+        """Status of every MLflow run, the points of the success curve, and the number of parameters."""
         with sqlite3.connect(self.results / "mlflow.db") as database:
             statuses = [row[0] for row in database.execute("select status from runs where lifecycle_stage = 'active'")]
             points = database.execute("select step, value from metrics where key = 'success' order by step, timestamp")
-            return statuses, list(points)
+            return statuses, list(points), database.execute("select count(*) from params").fetchone()[0]
 
 
 def die() -> None:
@@ -116,6 +132,11 @@ def before_change(folder: Path, number: int) -> Callable[[], None]:
         sys.addaudithook(hook)
 
     return prepare
+
+
+def while_mlflow_makes_the_run() -> None:
+    """It is there, without tags and parameters, and nobody was told its id."""
+    tracking.describe = lambda *_: die()
 
 
 def between_updates() -> None:
@@ -163,13 +184,13 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.fixture
-def job(tmp_path: Path, start: Path, tasks: list[YesTask], database: bytes) -> Job:
+def job(tmp_path: Path, start: Path, tasks: list[Task], database: bytes) -> Job:
     (tmp_path / "mlflow.db").write_bytes(database)
     return Job(tmp_path, start, tasks)
 
 
 @pytest.fixture(scope="module")
-def whole(start: Path, tasks: list[YesTask], database: bytes, tmp_path_factory: pytest.TempPathFactory) -> Job:
+def whole(start: Path, tasks: list[Task], database: bytes, tmp_path_factory: pytest.TempPathFactory) -> Job:
     """A run that nobody killed."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "mlflow.db").write_bytes(database)
@@ -181,8 +202,8 @@ def whole(start: Path, tasks: list[YesTask], database: bytes, tmp_path_factory: 
 def check(job: Job, whole: Job) -> None:
     """`job` has ended as `whole` did, in one MLflow run with the whole curve."""
     assert job.outputs() == whole.outputs()
-    statuses, curve = job.mlflow()
-    assert statuses == ["FINISHED"] and dict(curve) == dict(whole.mlflow()[1])
+    statuses, curve, parameters = job.mlflow()
+    assert statuses == ["FINISHED"] and dict(curve) == dict(whole.mlflow()[1]) and parameters == whole.mlflow()[2]
     record = job.folder.read()
     assert record is not None and record.status is Status.FINISHED and not job.folder.running()
     assert [path.name for path in job.folder.checkpoints.glob("checkpoint-*")] == []
@@ -200,7 +221,15 @@ def test_killed_again_and_again_at_random(job: Job, whole: Job, seed: int) -> No
 
 
 @pytest.mark.parametrize(
-    "point", [between_updates, before_the_checkpoint, in_a_checkpoint, in_the_evaluation, after_everything]
+    "point",
+    [
+        while_mlflow_makes_the_run,
+        between_updates,
+        before_the_checkpoint,
+        in_a_checkpoint,
+        in_the_evaluation,
+        after_everything,
+    ],
 )
 def test_killed_at(job: Job, whole: Job, point: Callable[[], None]) -> None:
     assert job.run(point) == -signal.SIGKILL
@@ -229,7 +258,7 @@ def test_a_run_that_is_told_to_stop_saves_its_step_first(job: Job, whole: Job) -
     check(job, whole)
 
 
-def test_told_twice_it_stops_at_once(start: Path, tasks: list[YesTask], tmp_path: Path) -> None:
+def test_told_twice_it_stops_at_once(start: Path, tasks: list[Task], tmp_path: Path) -> None:
     def log(step: int, numbers: dict[str, float]) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGINT)
@@ -257,7 +286,7 @@ def test_another_evaluation_does_not_train_again(job: Job, whole: Job) -> None:
     assert (
         now["model.safetensors"] == before["model.safetensors"] and now["evaluation.json"] != before["evaluation.json"]
     )
-    statuses, curve = job.mlflow()
+    statuses, curve, _ = job.mlflow()
     assert statuses == ["FINISHED"] and {step for step, _ in curve} >= {1, 2, 3, 4}
 
 
@@ -265,7 +294,7 @@ def test_another_evaluation_does_not_train_again(job: Job, whole: Job) -> None:
     "error", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("StorageFull: file write failed")]
 )
 def test_a_full_disk_keeps_the_checkpoint_before(
-    whole: Job, start: Path, tasks: list[YesTask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+    whole: Job, start: Path, tasks: list[Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     save = torch.save
 
@@ -284,7 +313,7 @@ def test_a_full_disk_keeps_the_checkpoint_before(
 
 
 def test_another_failure_to_write_is_not_called_a_full_disk(
-    start: Path, tasks: list[YesTask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: Path, tasks: list[Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **others: object) -> None:
         raise PermissionError("read-only")
