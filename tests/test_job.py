@@ -61,6 +61,15 @@ def test_a_failure_is_one_line(tmp_path: Path, then: str, status: int, told: str
     assert ("Traceback" in log) == ("StarlabError" not in then)
 
 
+def test_a_job_goes_on_when_nobody_watches_any_more(tmp_path: Path) -> None:
+    """As after a lost connection: the terminal's end of the pipe is closed."""
+    code = CODE.replace("{then}", "import pathlib; pathlib.Path('done').touch(); raise Killed()")
+    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        process.stderr.close()
+    assert process.returncode == 143 and (tmp_path / "done").exists()
+
+
 SNAKEFILE = """
 config["results"] = "results"
 

@@ -90,6 +90,7 @@ class Job:
         if pid == 0:
             try:
                 os.environ.pop("MLFLOW_TRACKING_URI", None)
+                torch.set_num_threads(1)  # a fork has only this one
                 prepare()
                 self.work()
                 os._exit(0)

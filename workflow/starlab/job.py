@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,9 +63,11 @@ class Job:
         return self
 
     def say(self, text: str) -> None:
-        """One line to whoever watches, and to the log."""
-        print(text, file=sys.stderr, flush=True)
-        print(f"starlab: {text}", file=self.terminal, flush=True)
+        """One line to whoever watches, and to the log. That nobody watches any more, or a full disk, stops nothing."""
+        with suppress(OSError):
+            print(text, file=sys.stderr, flush=True)
+        with suppress(OSError):
+            print(f"starlab: {text}", file=self.terminal, flush=True)
 
     @property
     def experiment(self) -> Experiment:

@@ -129,6 +129,8 @@ def _train(
     collector.signals[:] = [row["success_spread"] for row in watch.record.history]
     if newest:
         logger.info("resuming after step %d of %d", done, spec.steps)
+    if stop():  # while it was being built
+        raise Killed("terminated")
     trainer.train(resume_from_checkpoint=str(newest) if newest else None)
     if trainer.state.global_step != spec.steps * updates:
         if stop():

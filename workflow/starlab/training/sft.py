@@ -88,6 +88,8 @@ def _train(
     record.resume(done)
     if newest:
         logger.info("resuming after step %d of %d", done, steps)
+    if stop():  # while it was being built
+        raise Killed("terminated")
     trainer.train(resume_from_checkpoint=str(newest) if newest else None)
     if trainer.state.global_step != steps:
         if stop():
