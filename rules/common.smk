@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 os.environ["PYTHONPATH"] = os.pathsep.join([sys.path[0], *filter(None, [os.environ.get("PYTHONPATH")])])
 os.environ.setdefault("PYTHONHASHSEED", "0")
 
-from starlab import matrix
+from starlab import matrix, workplace
 from starlab.errors import StarlabError
 from starlab.experiment import validate
 from starlab.hub import MEND
@@ -21,6 +21,10 @@ try:
     EXPERIMENT = validate(config, [Path("config.yaml"), *workflow.overwrite_configfiles])
 except StarlabError as error:
     raise WorkflowError(str(error)) from None
+
+# A Snakemake that was killed leaves its lock behind; the same command goes on all the same.
+if workflow.is_main_process and workplace.enter(Path.cwd()):
+    print("starlab: an earlier snakemake was killed in this folder; going on where it stopped", file=sys.stderr)
 
 RESULTS = EXPERIMENT.results
 CELLS = matrix.expand(EXPERIMENT)

@@ -1,6 +1,8 @@
 # One run: one cell and one seed, trained and then measured in one job, so that forcing its target reruns the run.
 # Checkpoints lie in the run's folder and are not declared: Snakemake deletes what a failing job declared, and a run
-# that was killed goes on from its last checkpoint.
+# that was killed goes on from its last checkpoint. SIGTERM, as clusters send it before they take a machine away, saves one
+# first; the profiles for clusters have `retries`, so that such a job goes on elsewhere. Where only the evaluation has
+# changed the job measures what was trained, and does not train again.
 
 
 rule run:

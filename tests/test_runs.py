@@ -4,69 +4,97 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from starlab.errors import StarlabError
-from starlab.runs import Folder, Run, Status, folders
+from starlab.lock import Owner
+from starlab.runs import MEASURED, Claim, Folder, Run, Status, folders
 
-RUN = Run("m-macro-grpo-mixed1000-noise0", "rl", 0, {"lr": 1e-4, "settings": {}})
+RUN = Run("m-macro-grpo-mixed1000-noise0", "rl", 0, {"lr": 1e-4, "settings": {}, MEASURED: {"temperature": 0.7}})
 
 
-def test_a_fresh_folder_starts_and_a_killed_one_resumes(tmp_path: Path) -> None:
+def end(folder: Folder, claim: Claim, status: Status) -> None:
+    """What a run does last."""
+    folder.finish(claim.run, status)
+    claim.lock.release()
+
+
+def vanish(claim: Claim) -> None:
+    """What a run does that is killed: nothing. Its process is gone, its lock and its record are as they were."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    claim.lock._done.set()
+    claim.lock.path.write_text(json.dumps(asdict(replace(Owner.here(), pid=gone.pid))))
+
+
+def test_a_fresh_folder_starts_and_a_killed_one_resumes_as_the_same_run(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "seed0")
-    started, resumes = folder.claim(RUN)
-    assert not resumes and folder.running()
+    first = folder.claim(RUN)
+    assert not first.resumes and first.run.key and folder.running()
     (folder.checkpoints / "checkpoint-2").mkdir()
-    folder.finish(started, Status.KILLED)
+    end(folder, first, Status.KILLED)
     assert not folder.running()
-    assert folder.claim(RUN)[1]
+    second = folder.claim(RUN)
+    assert second.resumes and second.run.key == first.run.key and not second.replaced and second.taken_from is None
 
 
-def test_checkpoints_of_other_settings_are_not_continued(tmp_path: Path) -> None:
+def test_checkpoints_of_another_training_are_not_continued(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
-    started, _ = folder.claim(RUN)
+    first = folder.claim(RUN)
     (folder.checkpoints / "checkpoint-2").mkdir()
-    folder.finish(started, Status.FAILED)
-    _, resumes = folder.claim(replace(RUN, settings={"lr": 2e-4, "settings": {}}))
-    assert not resumes and not any(folder.checkpoints.iterdir())
+    end(folder, first, Status.FAILED)
+    second = folder.claim(replace(RUN, settings=RUN.settings | {"lr": 2e-4}))
+    assert not second.resumes and not any(folder.checkpoints.iterdir())
+    assert second.run.key != first.run.key == second.replaced
 
 
-def test_a_finished_run_leaves_no_checkpoints_and_starts_afresh(tmp_path: Path) -> None:
+@pytest.mark.parametrize("status", list(Status))
+def test_what_was_trained_is_kept_for_another_evaluation(tmp_path: Path, status: Status) -> None:
     folder = Folder(tmp_path)
-    started, _ = folder.claim(RUN)
-    (folder.checkpoints / "checkpoint-2").mkdir()
-    folder.finish(started, Status.FINISHED)
+    first = folder.claim(RUN)
+    (folder.checkpoints / "trained").mkdir()
+    end(folder, first, status)
+    second = folder.claim(replace(RUN, settings=RUN.settings | {MEASURED: {"temperature": 0.1}}))
+    assert second.resumes and (folder.checkpoints / "trained").exists()
+    assert second.run.key != first.run.key == second.replaced, "MLflow's parameters cannot be changed"
+
+
+def test_a_finished_run_keeps_no_checkpoints_and_starts_afresh_when_nothing_has_changed(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    first = folder.claim(RUN)
+    for name in ("checkpoint-2", "trained"):
+        (folder.checkpoints / name).mkdir()
+    end(folder, first, Status.FINISHED)
+    assert [path.name for path in folder.checkpoints.iterdir()] == ["trained"]
+    second = folder.claim(RUN)
+    assert not second.resumes and not any(folder.checkpoints.iterdir()) and second.replaced == first.run.key
+
+
+def test_a_run_that_is_not_measured_keeps_nothing(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    claim = folder.claim(replace(RUN, settings={}))
+    (folder.checkpoints / "trained").mkdir()
+    end(folder, claim, Status.FINISHED)
     assert not folder.checkpoints.exists()
-    assert not folder.claim(RUN)[1]
 
 
 def test_a_folder_that_another_process_writes_is_refused(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.claim(RUN)
-    with pytest.raises(StarlabError, match=f"is being written by process {os.getpid()}"):
+    with pytest.raises(StarlabError, match=rf"is being written by process {os.getpid()} on .* \(last sign of life"):
         folder.claim(RUN)
 
 
 def test_a_process_that_died_without_a_word_does_not_hold_the_folder(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
-    started, _ = folder.claim(RUN)
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    folder.write(replace(started, pid=gone.pid))
+    first = folder.claim(RUN)
+    vanish(first)
     assert not folder.running()
-    folder.claim(RUN)
-
-
-def test_a_run_on_another_machine_is_alive_as_long_as_it_writes(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
-    started, _ = folder.claim(RUN)
-    folder.write(replace(started, host="elsewhere"))
-    assert folder.running()
-    for path in tmp_path.rglob("*"):
-        os.utime(path, (1.0, 1.0))
-    assert not folder.running()
+    second = folder.claim(RUN)
+    assert second.taken_from is not None and second.taken_from.pid != os.getpid()
+    assert second.run.key == first.run.key and folder.running()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", json.dumps({"name": "x"})])

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlab.errors import StarlabError
 from starlab.measures import evaluation_measures, headline, known
 from starlab.runs import Folder, Run, Status
-from starlab.tracking import Killed, RunLogger, Store, initialise, rebuild
+from starlab.termination import Killed
+from starlab.tracking import RunLogger, Store, initialise, rebuild
 from starlab.training.metrics import STEP
 
 CELL = "m-macro-grpo-mixed1000-noise0"
@@ -165,6 +167,23 @@ def test_a_killed_run_goes_on_as_the_same_mlflow_run(tmp_path: Path, store: Stor
     assert [point.step for point in client.get_metric_history(found.info.run_id, "reward")] == [1, 2, 3, 4]
 
 
+def test_an_alarm_tags_the_run_and_tells_the_user(tmp_path: Path, store: Store) -> None:
+    told: list[str] = []
+    with RunLogger(store, place(tmp_path), run(), told.append) as log:
+        log.alarm("zero_spread", 12, "Little is left to learn from.")
+    assert told == [f"{CELL}/seed0: alarm zero_spread at step 12: Little is left to learn from."]
+    assert logged(store)[0].data.tags["alarm.zero_spread"] == "step 12"
+    assert place(tmp_path).read().tags["alarm.zero_spread"] == "step 12"  # type: ignore[union-attr]
+
+
+def test_a_run_whose_folder_was_taken_over_stops_at_its_next_step(tmp_path: Path, store: Store) -> None:
+    with pytest.raises(StarlabError, match="was taken over by process 1 on elsewhere; this process stops"):  # noqa: SIM117
+        with RunLogger(store, place(tmp_path), run()) as log:
+            log.step(1, {"reward": 0.5})
+            log.folder.lock.path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "born": "", "since": 0.0}))
+            log.step(2, {"reward": 0.5})
+
+
 def test_a_run_that_starts_afresh_takes_the_place_of_the_earlier_one(store: Store) -> None:
     finish(store)
     finish(store)
@@ -200,7 +219,7 @@ def test_rebuilding_gives_the_same_store_from_the_folders(tmp_path: Path, store:
     assert after == before
     ids = {folder.name for folder in store.artifacts.iterdir()}
     assert ids == {item.info.run_id for item in logged(again)}
-    assert {place(tmp_path, seed).path.joinpath("mlflow_run_id").read_text().strip() for seed in (0, 1)} == ids
+    assert {place(tmp_path, seed).read().key for seed in (0, 1)} == {item.data.tags["run"] for item in logged(again)}
 
 
 def test_a_run_is_recorded_without_mlflow_when_tracking_is_off(tmp_path: Path) -> None:

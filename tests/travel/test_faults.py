@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from starlab.errors import StarlabError
-from starlab.travel.faults import Faults
+from starlab.travel.faults import FAILURES, PAPER, Faults
+from starlab.travel.rendering import NO_RESULT
 
 CALLS = [(f"q{query}", episode, call) for query in range(50) for episode in range(8) for call in range(10)]
 
@@ -36,6 +37,32 @@ def test_the_tool_does_not_change_which_calls_fail() -> None:
     for call in range(20):
         one, other = (faults.text(tool, "q", 0, call) for tool in ("SearchFlight", "SearchCity"))
         assert (one is None) == (other is None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("unavailable", "Error: Current tool SearchFlight is not available."),
+        ("timeout", "Error: Current tool SearchFlight timed out."),
+        ("empty", NO_RESULT),
+        ("truncated", "ten le"),
+    ],
+)
+def test_what_an_agent_sees_by_kind(kind: str, text: str) -> None:
+    assert Faults(1.0, seed=0, kind=kind).text("SearchFlight", "q", 0, 0, lambda: "ten letters.") == text
+    assert PAPER == "unavailable" and kind in FAILURES
+
+
+def test_every_kind_hits_the_same_calls() -> None:
+    hit = {kind: {key for key in CALLS if Faults(0.1, 1, kind).text("x", *key) is not None} for kind in FAILURES}
+    assert all(calls == hit[PAPER] for calls in hit.values())
+
+
+def test_only_a_truncated_result_asks_the_tool() -> None:
+    asked = []
+    for kind in FAILURES:
+        Faults(1.0, seed=0, kind=kind).text("x", "q", 0, 0, lambda kind=kind: asked.append(kind) or "")
+    assert asked == ["truncated"]
 
 
 @pytest.mark.parametrize("probability", [-0.1, 1.1, float("nan")])

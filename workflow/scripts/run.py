@@ -15,7 +15,7 @@ with Job(snakemake) as job:
 
     name, seed = snakemake.wildcards.cell, int(snakemake.wildcards.seed)
     settings, start = dict(snakemake.params.settings), Path(snakemake.input.start[0])
-    inputs = {"start": start, "queries": Path(snakemake.input.queries)}
+    inputs = {"start": start, "queries": Path(snakemake.input.queries), "world": Path(snakemake.input.training)}
     cell = matrix.find(matrix.expand(job.experiment), name)
     tags = {**{factor: str(value) for factor, value in cell.factors().items()}, "axes": ",".join(cell.axes)}
 
@@ -26,7 +26,7 @@ with Job(snakemake) as job:
         panels, folder = job.panels(), log.folder.path
         world = panels[0].tasks[0].database  # the test panel's is the one to train in
         tasks = [TravelTask(query, world) for query in load_queries(inputs["queries"])]
-        train_rl(spec, tasks, start.parent, folder, log.step, log.folder.checkpoints)
+        train_rl(spec, tasks, start.parent, folder, log.step, log.folder.checkpoints, log.alarm)
         header = {"cell": name, "seed": seed, "scale": scale, "config_sha256": log.run.fingerprint}
         how = evaluation.Settings(**snakemake.params.evaluation)
         result = evaluation.run(folder, panels, how, seed, folder, header=header)

@@ -194,6 +194,9 @@ class Rl(Section):
     """Longest episode; a longer one leaves the loss and stays in its group's statistics."""
     max_turn_tokens: Count = 256
     """Longest turn."""
+    fault_kind: Literal["unavailable", "timeout", "empty", "truncated"] = "unavailable"
+    """What an agent sees where a tool call is made to fail (`noise`): the paper's error text, another error, the text
+    for nothing found, or the first half of the result. Which calls fail does not depend on it."""
     save_every: Count = 20
     """Steps between checkpoints; a killed run resumes from the last one."""
     backend: Literal["engine", "vllm_colocate", "vllm_server"] = "engine"

@@ -8,8 +8,11 @@ the file, the field and the fix; any other exception is a bug and keeps its trac
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import errno
+import shutil
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from pathlib import Path
 
 
 class StarlabError(Exception):
@@ -21,3 +24,20 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     names = sorted(valid)
     close = get_close_matches(name, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"valid: {', '.join(names)}"
+
+
+def disk_full(error: BaseException, folder: Path) -> bool:
+    """Whether `error` came of a full disk. Libraries that write in C++ or Rust lose the number of the error on the way:
+    then their message tells, or that nothing is left on the disk of `folder`."""
+    for cause in _causes(error):
+        if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        if any(words in str(cause) for words in ("No space left on device", "StorageFull", "Disk quota exceeded")):
+            return True
+    return folder.exists() and shutil.disk_usage(folder).free < 2**16
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

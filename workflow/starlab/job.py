@@ -3,12 +3,13 @@ fails."""
 
 from __future__ import annotations
 
-import errno
+import gc
 import logging
 import os
 import sys
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +17,22 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .config import Experiment
-from .errors import StarlabError
+from .errors import StarlabError, disk_full
 from .experiment import validate
-from .provenance import code_version, file_sha256
-from .runs import Folder, Run
+from .provenance import code_version, content_sha256
+from .runs import MEASURED, Folder, Run
+from .termination import STOPPED
 from .tracking import RunLogger, Store
 
 if TYPE_CHECKING:
     from .evaluation.panels import Panel
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+PANELS = ("test", "training", "unseen", "unseen_world", "knowledge", "questions")
+"""Names of the inputs that policies are measured on."""
+GARBAGE = 50_000
+"""Objects made between two garbage collections. Importing torch, transformers and TRL makes a million that stay: with
+Python's 700 a tenth of a job's start goes into looking at them again and again."""
 
 
 @dataclass
@@ -45,6 +52,7 @@ class Job:
             os.environ[name] = threads
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+        gc.set_threshold(GARBAGE, 20, 50)
         self.log = Path(str(self.snakemake.log[0]))
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.terminal = os.fdopen(os.dup(2), "w", encoding="utf-8")
@@ -55,9 +63,11 @@ class Job:
         return self
 
     def say(self, text: str) -> None:
-        """One line to whoever watches, and to the log."""
-        print(text, file=sys.stderr, flush=True)
-        print(f"starlab: {text}", file=self.terminal, flush=True)
+        """One line to whoever watches, and to the log. That nobody watches any more, or a full disk, stops nothing."""
+        with suppress(OSError):
+            print(text, file=sys.stderr, flush=True)
+        with suppress(OSError):
+            print(f"starlab: {text}", file=self.terminal, flush=True)
 
     @property
     def experiment(self) -> Experiment:
@@ -76,16 +86,25 @@ class Job:
     ) -> RunLogger:
         """The record of this job's run, in the folder of its first output; enter it to start the run.
 
-        All that the run depends on is its identity: `settings`, how it is evaluated, and what is in the files
-        `inputs`. A run that was killed goes on only as the same run.
+        All that the run depends on is its identity: `settings`, what is in the files `inputs`, and, apart from those,
+        how and on what it is evaluated. A run that was killed goes on only as the same run; what was trained is kept
+        and measured again where only the evaluation has changed.
         """
         folder = Folder(Path(str(self.snakemake.output[0])).parent)
         seed = int(self.snakemake.wildcards.seed)
         stage = {"run": "rl", "reference": "evaluation"}.get(self.snakemake.rule, self.snakemake.rule)
         identity = deepcopy(dict(settings))
-        identity |= {"evaluation": dict(self.snakemake.params.get("evaluation", {}))}
-        identity |= {"inputs": {key: file_sha256(path) for key, path in inputs.items()}}
-        return RunLogger(self.store, folder, Run(name, stage, seed, identity, {"code": code_version(), **tags}))
+        identity |= {"inputs": {key: content_sha256(path) for key, path in inputs.items()}}
+        evaluation = self.snakemake.params.get("evaluation")
+        if evaluation is not None:
+            identity |= {MEASURED: {**evaluation, "panels": self._panel_hashes()}}
+        run = Run(name, stage, seed, identity, {"code": code_version(), **tags})
+        return RunLogger(self.store, folder, run, self.say)
+
+    def _panel_hashes(self) -> dict[str, str]:
+        """Hashes of what `panels` reads."""
+        files = self.snakemake.input
+        return {name: content_sha256(*map(Path, _listed(files[name]))) for name in PANELS}
 
     def panels(self) -> list[Panel]:
         """What policies are measured on: trips in both databases, and knowledge questions."""
@@ -118,7 +137,11 @@ class Job:
         with failures.open("a", encoding="utf-8") as file:
             file.write(told + "\n")
         # The traceback is in the log; a second copy on the terminal would bury the line above.
-        raise SystemExit(143 if isinstance(error, KeyboardInterrupt) else 1) from None
+        raise SystemExit(STOPPED if isinstance(error, KeyboardInterrupt) else 1) from None
+
+
+def _listed(files: Any) -> list[str]:
+    return [files] if isinstance(files, str) else list(files)
 
 
 def reason(error: BaseException, log: Path) -> str:
@@ -127,7 +150,7 @@ def reason(error: BaseException, log: Path) -> str:
         return str(error)
     if isinstance(error, KeyboardInterrupt):
         return "stopped; run the same command again and it goes on from its last checkpoint"
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if disk_full(error, log.parent):
         return "the disk is full; make room and run the same command again, finished results are kept"
     text = " ".join(str(error).split()) or "no message"
     return f"{type(error).__name__}: {text[:300]} (traceback in {log})"

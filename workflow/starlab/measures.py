@@ -44,20 +44,26 @@ def word(name: str) -> str:
     return re.sub(r"[^a-z0-9_]+", "_", name.lower())
 
 
-def read_steps(folder: Path) -> Iterator[tuple[int, dict[str, float]]]:
-    """(step, numbers) of a run folder: its `metrics.jsonl`, then its evaluation at the last step.
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, float]]]:
+    """(step, numbers) of the lines of a `metrics.jsonl`; none if it is not there.
 
     A line that a kill cut off is passed over.
     """
-    last = 0
-    path = folder / "metrics.jsonl"
+    step = 0
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         try:
             row = json.loads(line)
         except ValueError:
             continue
-        last = int(row.pop("step", last + 1))
-        yield last, {name: value for name, value in row.items() if isinstance(value, int | float)}
+        step = int(row.pop("step", step + 1))
+        yield step, {name: value for name, value in row.items() if isinstance(value, int | float)}
+
+
+def read_steps(folder: Path) -> Iterator[tuple[int, dict[str, float]]]:
+    """(step, numbers) of a run folder: its `metrics.jsonl`, then its evaluation at the last step."""
+    last = 0
+    for last, numbers in read_rows(folder / "metrics.jsonl"):
+        yield last, numbers
     path = folder / "evaluation.json"
     if path.exists():
         yield last, evaluation_measures(json.loads(path.read_text(encoding="utf-8")))

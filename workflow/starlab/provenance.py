@@ -26,6 +26,17 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def content_sha256(*paths: Path) -> str:
+    """Hash of a file; of several files and folders that of their files' hashes in order, with names in folders."""
+    if len(paths) == 1 and paths[0].is_file():
+        return file_sha256(paths[0])
+    lines = []
+    for path in paths:
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        lines += [f"{file_sha256(file)} {file.relative_to(path)}" for file in files if not file.is_dir()]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
 def _git(where: Path, *words: str) -> str:
     done = subprocess.run(["git", *words], cwd=where, capture_output=True, text=True, check=True, timeout=60)
     return done.stdout.strip()

@@ -1,8 +1,9 @@
-"""The folder of a run: what it is a run of, whether it is done, and that no two processes write it at once.
+"""The folder of a run: what it is a run of, whether it is done, and what a run that takes it goes on from.
 
 Everything a run makes lies in its folder, and that is the truth; MLflow is a copy. Beside the outputs that
-the workflow declares there is `run.json` (what runs here, since when, how it ended) and `checkpoints/`. Both
-are undeclared on purpose: Snakemake deletes declared outputs when a job fails, and these must survive.
+the workflow declares there are `run.json` (what runs here, since when, how it ended), `run.lock` (who is at work,
+see `lock`) and `checkpoints/`. They are undeclared on purpose: Snakemake deletes declared outputs when a job fails or
+starts again, and these must survive.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-from .errors import StarlabError
+from .lock import Lock, Owner
 
-HEARTBEAT = 900.0
-"""Seconds without a sign of life after which a run on another machine counts as dead."""
+MEASURED = "evaluation"
+"""Key of the settings that say how and on what a trained run is measured: its weights do not depend on them."""
 
 
 class Status(StrEnum):
@@ -44,6 +46,8 @@ class Run:
     settings: Mapping[str, Any]
     tags: Mapping[str, str] = field(default_factory=dict)
     status: Status = Status.RUNNING
+    key: str = ""
+    """Names the run in MLflow; kept when it goes on after a kill."""
     started: float = 0.0
     ended: float | None = None
     host: str = ""
@@ -56,22 +60,31 @@ class Run:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of what the run depends on: a checkpoint of another fingerprint is not continued."""
-        identity = [self.name, self.stage, self.seed, self.settings]
-        return sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+        """Hash of what the results depend on."""
+        return self._hash(self.settings)
 
     @property
-    def alive(self) -> bool:
-        """Whether the process that wrote this still runs; only this machine's processes can be asked."""
-        if self.status is not Status.RUNNING or self.host != socket.gethostname():
-            return False
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            return True
-        return True
+    def training(self) -> str:
+        """Hash of what the weights depend on: a checkpoint of another one is not continued."""
+        return self._hash({name: value for name, value in self.settings.items() if name != MEASURED})
+
+    def _hash(self, settings: Mapping[str, Any]) -> str:
+        identity = [self.name, self.stage, self.seed, settings]
+        return sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A folder that was taken for a run: `run` as it starts, the lock to release when it is over."""
+
+    run: Run
+    lock: Lock
+    resumes: bool
+    """Whether checkpoints of the same training are there."""
+    replaced: str = ""
+    """Key of the run that this one takes the place of; empty if there was none, or it is the same one."""
+    taken_from: Owner | None = None
+    """The process whose lock was found, and which is gone."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +97,11 @@ class Folder:
     def checkpoints(self) -> Path:
         """What a killed run resumes from."""
         return self.path / "checkpoints"
+
+    @property
+    def lock(self) -> Lock:
+        """Who is at work here."""
+        return Lock(self.path / "run.lock")
 
     @property
     def done(self) -> bool:
@@ -100,52 +118,49 @@ class Folder:
 
     def write(self, run: Run) -> None:
         """Replace the record in one step, so that a reader never sees half of it."""
-        draft = self.path / f"run.json.{os.getpid()}"
+        draft = self.path / "run.json.part"
         draft.write_text(json.dumps(asdict(run), indent=1) + "\n", encoding="utf-8")
         draft.replace(self.path / "run.json")
 
     def running(self) -> bool:
-        """Whether a process is at work here: on this machine by its id, elsewhere by how lately it wrote."""
-        run = self.read()
-        if run is None or run.status is not Status.RUNNING:
-            return False
-        if run.host == socket.gethostname():
-            return run.alive
-        return time.time() - self.last_write() < HEARTBEAT
+        """Whether a process is at work here."""
+        return self.lock.held
 
     def last_write(self) -> float:
         """Time of the newest file of the run."""
         files = [self.path / "run.json", self.path / "metrics.jsonl", *self.checkpoints.glob("*")]
         return max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
 
-    def claim(self, run: Run) -> tuple[Run, bool]:
-        """Take the folder for `run`: (the run as started, whether it resumes). StarlabError if it is taken.
+    def claim(self, run: Run) -> Claim:
+        """Take the folder for `run`; StarlabError if a process is at work in it.
 
-        Checkpoints of a run with other settings are thrown away; those of the same run are kept and
-        continued.
+        Checkpoints of another training are thrown away; those of the same are kept and continued, also if it is to be
+        measured in another way. A finished run that is run once more, with nothing changed, starts from nothing.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
+        lock = self.lock
+        taken_from = lock.take()
         previous = self.read()
-        if self.running():
-            assert previous is not None
-            raise StarlabError(
-                f"{self.path} is being written by process {previous.pid} on {previous.host};"
-                " wait for it or end it, then run again"
-            )
-        same = previous is not None and previous.fingerprint == run.fingerprint
-        resumes = same and self.checkpoints.is_dir() and any(self.checkpoints.iterdir())
-        if not resumes:
+        again = previous is not None and previous.fingerprint == run.fingerprint
+        over = previous is not None and previous.status is Status.FINISHED
+        same = previous is not None and previous.training == run.training and not (again and over)
+        if not same:
             shutil.rmtree(self.checkpoints, ignore_errors=True)
         self.checkpoints.mkdir(exist_ok=True)
-        started = replace(run, started=time.time(), host=socket.gethostname(), pid=os.getpid())
+        earlier = previous.key if previous is not None else ""
+        key = earlier if again and not over and earlier else uuid4().hex
+        started = replace(run, key=key, started=time.time(), host=socket.gethostname(), pid=os.getpid())
         self.write(started)
-        return started, resumes
+        resumes = any(self.checkpoints.iterdir())
+        return Claim(started, lock, resumes, "" if key == earlier else earlier, taken_from)
 
     def finish(self, run: Run, status: Status) -> Run:
-        """Record how the run ended; the checkpoints of a finished one are no longer needed."""
+        """Record how the run ended. Of a finished one only what was trained is kept, to be measured in another way."""
         ended = replace(run, status=status, ended=time.time())
         if status is Status.FINISHED:
-            shutil.rmtree(self.checkpoints, ignore_errors=True)
+            if MEASURED not in run.settings or not any(self.checkpoints.glob("*")):
+                shutil.rmtree(self.checkpoints, ignore_errors=True)
+            for checkpoint in self.checkpoints.glob("checkpoint-*"):
+                shutil.rmtree(checkpoint, ignore_errors=True)
         self.write(ended)
         return ended
 

@@ -11,31 +11,31 @@ import fcntl
 import logging
 import os
 import shutil
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import FrameType, TracebackType
+from signal import SIG_IGN, SIGTERM
+from types import TracebackType
 from typing import Any, TypeVar
 
 from .errors import StarlabError
-from .measures import evaluation_measures, known, read_steps
-from .runs import Folder, Run, Status, folders
+from .lock import Lock
+from .measures import evaluation_measures, known, read_rows, read_steps
+from .runs import Claim, Folder, Run, Status, folders
+from .termination import at_once, handled
 
 FLUSH_EVERY = 200
 """Metrics that are collected before a batch is sent; one batch costs what one metric does."""
 FLUSH_AFTER = 10.0
 """Seconds after which a batch is sent anyway, so that the web page follows the run."""
+KEY = "run"
+"""The tag that holds a run's key."""
 ARTIFACTS = ("metrics.jsonl", "train.json", "evaluation.json", "queries.jsonl", "card.json", "done.json")
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-
-
-class Killed(KeyboardInterrupt):
-    """SIGTERM. Like Ctrl-C it passes through `except Exception`, so that a run ends where it stands."""
 
 
 @dataclass(frozen=True)
@@ -100,49 +100,71 @@ class RunLogger:
     """One run in one folder: `with RunLogger(store, folder, run) as log: log.step(1, {"reward": 0.4})`.
 
     Entering claims the folder (StarlabError if another process has it); leaving records in the folder and in
-    MLflow whether the run FINISHED, FAILED or was KILLED. `resumes` says whether checkpoints of the same run
-    are there.
+    MLflow whether the run FINISHED, FAILED or was KILLED. `resumes` says whether checkpoints of the same training
+    are there. A run that goes on after a kill is the same MLflow run: what the kill kept from MLflow is sent again.
     """
 
     store: Store
     folder: Folder
     run: Run
+    say: Callable[[str], None] = logger.warning
+    """Tells the user a line."""
     resumes: bool = False
+    _lock: Lock | None = None
     _client: Any = None
     _id: str = ""
     _batch: list[Any] = field(default_factory=list)
     _sent: float = 0.0
     _logged_until: int = -1
     _unknown: set[str] = field(default_factory=set)
-    _handler: Any = None
+    _stack: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> RunLogger:
-        self.run, self.resumes = self.folder.claim(self.run)
-        self._handler = signal.signal(signal.SIGTERM, _raise_killed)
+        claim = self.folder.claim(self.run)
+        self.run, self.resumes, self._lock = claim.run, claim.resumes, claim.lock
+        if claim.taken_from is not None:
+            self.say(f"{self.run.title}: {claim.taken_from} left without a word; this one goes on in its place")
+        self._stack.enter_context(handled(at_once, SIGTERM))
         if self.store.enabled:
-            self._attempt(self._begin)
+            self._attempt(lambda: self._begin(claim))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the record below is written whole
-        if kind is None:
-            status = Status.FINISHED
-        else:
-            status = Status.KILLED if issubclass(kind, KeyboardInterrupt) else Status.FAILED
-        self.run = self.folder.finish(self.run, status)
-        self._attempt(lambda: self._end(status))
-        signal.signal(signal.SIGTERM, self._handler)
+        with handled(SIG_IGN, SIGTERM):  # what is written below is whole
+            if kind is None:
+                status = Status.FINISHED
+            else:
+                status = Status.KILLED if issubclass(kind, KeyboardInterrupt) else Status.FAILED
+            self._attempt(lambda: self._end(status))
+            try:  # last: a kill before this line leaves a run that goes on, not one that starts again
+                self.run = self.folder.finish(self.run, status)
+            except OSError as problem:  # a full disk, most likely: the run counts as killed
+                logger.warning("%s: cannot record how the run ended (%s)", self.folder.path, problem)
+            if self._lock is not None:
+                self._lock.release()
+        self._stack.close()
 
     def step(self, step: int, metrics: Mapping[str, float]) -> None:
         """Metrics of one step, by the names of `measures.py`; others are left out with one warning."""
+        if self._lock is not None:
+            self._lock.check()
         if step > self._logged_until:
             self._attempt(lambda: self._collect(step, metrics))
 
     def evaluation(self, result: Mapping[str, Any], step: int) -> None:
         """All numbers of an evaluation."""
         self._attempt(lambda: self._collect(step, evaluation_measures(result)))
+
+    def alarm(self, name: str, step: int, meaning: str) -> None:
+        """Tag the run, here and in MLflow, with an alarm and the step it was raised at, and tell the user."""
+        self.say(f"{self.run.title}: alarm {name} at step {step}: {meaning}")
+        tag = f"alarm.{name}"
+        self.run = replace(self.run, tags={**self.run.tags, tag: f"step {step}"})
+        self.folder.write(self.run)
+        if self._client is not None:
+            self._attempt(lambda: self._client.set_tag(self._id, tag, f"step {step}"))
 
     def _attempt(self, action: Callable[[], T]) -> T | None:
         """Do something with MLflow; the first failure turns it off for this run."""
@@ -153,27 +175,28 @@ class RunLogger:
         except Exception as error:
             self.store = replace(self.store, enabled=False)
             reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            logger.warning(
-                "MLflow failed; the run goes on, `starlab tracking rebuild` adds it later: %s", reason
-            )
+            logger.warning("MLflow failed; the run goes on, `starlab tracking rebuild` adds it later: %s", reason)
             return None
 
-    def _begin(self) -> None:
+    def _begin(self, claim: Claim) -> None:
         client, experiment = self.store.open()
-        note = self.folder.path / "mlflow_run_id"
-        previous = note.read_text(encoding="utf-8").strip() if note.exists() else ""
-        if previous and self.resumes and _exists(client, previous):
-            self._id = previous
-            client.update_run(previous, status=Status.RUNNING)
-            history = [client.get_metric_history(previous, name) for name in ("reward", "loss")]
+        # One run for each cell and seed: a run that starts afresh takes the place of the earlier one.
+        for replaced in find(client, experiment, claim.replaced):
+            client.delete_run(replaced)
+        found = find(client, experiment, self.run.key)
+        if found:
+            self._id = found[0]
+            client.update_run(self._id, status=Status.RUNNING)
+            describe(client, self._id, self.run)
+            history = [client.get_metric_history(self._id, name) for name in ("reward", "loss")]
             self._logged_until = max((point.step for points in history for point in points), default=-1)
         else:
-            # One run for each cell and seed: a run that starts afresh takes the place of the earlier one.
-            if previous and _exists(client, previous):
-                client.delete_run(previous)
             self._id = create(client, experiment, self.run)
-            note.write_text(self._id + "\n", encoding="utf-8")
         self._client, self._sent = client, time.monotonic()
+        for step, numbers in read_rows(self.folder.checkpoints / "metrics.jsonl"):
+            if step > self._logged_until:
+                self._collect(step, numbers)
+                self._logged_until = step
 
     def _collect(self, step: int, metrics: Mapping[str, float]) -> None:
         from mlflow.entities import Metric
@@ -203,31 +226,32 @@ class RunLogger:
         self._client.set_terminated(self._id, status)
 
 
-def _raise_killed(signum: int, frame: FrameType | None) -> None:
-    raise Killed("terminated")
-
-
-def _exists(client: Any, run_id: str) -> bool:
-    from mlflow.exceptions import MlflowException
-
-    try:
-        return bool(client.get_run(run_id).info.lifecycle_stage == "active")
-    except MlflowException:
-        return False
+def find(client: Any, experiment: str, key: str) -> list[str]:
+    """Ids of the MLflow runs of that key: one, or none. The key is ours, so that a kill right after MLflow has made a
+    run does not leave it an orphan."""
+    if not key:
+        return []
+    return [run.info.run_id for run in client.search_runs([experiment], f"tags.`{KEY}` = '{key}'", max_results=10)]
 
 
 def create(client: Any, experiment: str, run: Run) -> str:
-    """A new MLflow run for `run`: named by it, tagged, with its settings as parameters."""
+    """A new MLflow run for `run`, named and described by it."""
+    start = int(run.started * 1000)
+    made = client.create_run(experiment, start_time=start, tags={KEY: run.key}, run_name=run.title)
+    describe(client, made.info.run_id, run)
+    return str(made.info.run_id)
+
+
+def describe(client: Any, run_id: str, run: Run) -> None:
+    """Tag an MLflow run with what `run` is, with the settings as parameters; to say the same twice is no error."""
     from mlflow.entities import Param, RunTag
 
     tags = {"cell": run.name, "seed": str(run.seed), "stage": run.stage, **run.tags}
-    made = client.create_run(experiment, start_time=int(run.started * 1000), run_name=run.title)
     client.log_batch(
-        made.info.run_id,
+        run_id,
         params=[Param(name, str(value)) for name, value in flat(run.settings)],
         tags=[RunTag(name, str(value)) for name, value in tags.items()],
     )
-    return str(made.info.run_id)
 
 
 def flat(settings: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Any]]:
@@ -279,7 +303,6 @@ def rebuild(store: Store) -> int:
         upload(client, run_id, folder)
         status = Status.KILLED if run.status is Status.RUNNING else run.status
         client.set_terminated(run_id, status, end_time=int((run.ended or folder.last_write()) * 1000))
-        (folder.path / "mlflow_run_id").write_text(run_id + "\n", encoding="utf-8")
         made.add(run_id)
     draft.database.replace(store.database)
     for path in store.artifacts.glob("*"):

@@ -13,6 +13,7 @@ from ..knowledge import panels as questions
 from ..knowledge.base import KnowledgeBase
 from ..knowledge.questions import FAMILIES
 from ..knowledge.task import KnowledgeTask
+from ..provenance import file_sha256
 from ..tasks import Task
 from ..travel.database import Database
 from ..travel.query import load_queries
@@ -55,7 +56,7 @@ def knowledge_panel(name: str, folder: Path, base: Path) -> Panel:
 def frozen_hash(path: Path) -> str:
     """sha256 of a panel file; StarlabError if it is missing or no longer the file that its card describes."""
     try:
-        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        sha256 = file_sha256(path)
     except OSError as error:
         raise StarlabError(f"{path}: cannot read the panel ({error.strerror}); run the data stage") from error
     card = questions.card_path(path)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..provenance import file_sha256
 from ..rollout.episode import Decoding, Limits
-from ..training.checkpoints import load_model
+from ..training.checkpoints import WEIGHTS, load_model
 from . import results
 from .evaluate import evaluate
 from .panels import Panel
-
-WEIGHTS = "model.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,6 @@ def run(
     policy, tokenizer = load_model(model)
     engine = Engine(policy, tokenizer, settings.limits(), settings.batch)
     measured = evaluate(engine, panels, settings.decodings(cool), seed)
-    digest = hashlib.sha256((model / WEIGHTS).read_bytes()).hexdigest()
-    evaluation = {**(header or {}), "model_sha256": digest, "panels": measured.panels}
+    evaluation = {**(header or {}), "model_sha256": file_sha256(model / WEIGHTS), "panels": measured.panels}
     results.write(output, evaluation, measured.rows)
     return evaluation

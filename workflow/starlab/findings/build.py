@@ -16,6 +16,7 @@ from starlab.findings.contrast import Claims, Metric
 from starlab.findings.paper import PAPER, Paper, load_paper
 from starlab.findings.scores import CellScore, cell_score
 from starlab.findings.verdicts import FindingResult, Judge
+from starlab.provenance import file_sha256
 
 MINIATURE = "about the mechanism in the miniature world, not about Qwen2.5"
 DECODED = (
@@ -67,7 +68,7 @@ def compute(
     results = collect(results_dir, expected_cells, seeds, planned_cells)
     judge = Judge(results, Tables(results), claims)
     found = tuple(judge.finding(finding) for finding in claims.findings)
-    card = provenance.card(results, claims.sha256, provenance.file_sha256(PAPER))
+    card = provenance.card(results, claims.sha256, file_sha256(PAPER))
     return Findings(claims, load_paper(), results, judge.tables, found, card, scope, command)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 from starlab.findings.collect import Results
-from starlab.provenance import code_version
+from starlab.provenance import code_version, file_sha256
 
 PACKAGES = (
     "starlab",
@@ -49,11 +47,6 @@ def card(results: Results, claims_sha256: str, paper_sha256: str) -> dict[str, A
             if "model_sha256" in values
         },
     }
-
-
-def file_sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _version(name: str) -> str | None:

@@ -10,6 +10,8 @@ from ..protocol import IM_END, IM_START, Message
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+IGNORED = -100
+"""Label of a token that is not trained on."""
 Encoded = tuple[list[int], list[bool]]
 """Token ids of a dialogue and, of the same length, True where an assistant speaks (its `<|im_end|>` included)."""
 

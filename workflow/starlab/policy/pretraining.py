@@ -7,7 +7,6 @@ works, then all skills at once, on worlds drawn afresh for every dialogue.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import StarlabError
+from ..provenance import file_sha256
 from ..seeds import derive, generator
-from .encoding import Encoded, encode_dialogues
+from .encoding import IGNORED, Encoded, encode_dialogues
 from .ladder import Architecture, build_model
 from .skills import MEASURED, SKILLS
 
@@ -30,7 +30,6 @@ CHUNK = 256
 CHECK = 100
 GIVE_UP = 4
 """Copying that has not formed after this many times its least number of steps will not."""
-IGNORED = -100
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +221,7 @@ def write_card(
         "spec": asdict(spec),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "cpu_seconds": round(cpu_seconds, 1),
-        "sha256": hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest(),
+        "sha256": file_sha256(folder / "model.safetensors"),
         "skills": {
             name: round(value, 3) for name, value in measure(model, tokenizer, spec.seed + 2, dialogues).items()
         },

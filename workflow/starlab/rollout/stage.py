@@ -69,7 +69,8 @@ class Stage:
         for rider in path.riders:
             failure = None
             if self.faults is not None:
-                failure = self.faults.text(call.name, path.task.id, rider.index, len(path.calls))
+                number = len(path.calls)
+                failure = self.faults.text(call.name, path.task.id, rider.index, number, lambda: path.task.call(call))
             parts.setdefault(failure, []).append(rider)
         branches = path.split(list(parts.values()))
         for branch, failure in zip(branches, parts, strict=True):

@@ -1,23 +1,27 @@
-"""What happens between steps, for both kinds of training: a line in the record, a seal on a checkpoint."""
+"""What happens between steps, for both kinds of training: a line in the record, and stopping when asked to."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from ..errors import StarlabError
-from . import checkpoints
 
 
 class StepCallback(TrainerCallback):
-    """Turns the trainer's logs into one line per step, and seals checkpoints."""
+    """Turns the trainer's logs into one line per step of `every` updates.
 
-    def __init__(self, every: int, write: Callable[[int, dict[str, float]], None]) -> None:
-        self._every, self._write = every, write
+    When `stop` says so, training ends after the step in progress, with a checkpoint: between the updates of a step
+    there must be none, since a resumed run would collect the step's episodes again, with other weights.
+    """
+
+    def __init__(
+        self, every: int, write: Callable[[int, dict[str, float]], None], stop: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._every, self._write, self._stop = every, write, stop
 
     def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         logs: dict[str, float] = kwargs["logs"]
@@ -28,5 +32,6 @@ class StepCallback(TrainerCallback):
             raise StarlabError(f"step {step}: the loss is not finite; training diverged, lower the learning rate")
         self._write(step, logs)
 
-    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        checkpoints.seal(Path(str(args.output_dir)) / f"checkpoint-{state.global_step}")
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        if state.global_step % self._every == 0 and self._stop():
+            control.should_save = control.should_training_stop = True

@@ -17,7 +17,7 @@ from ..rollout.episode import Decoding, Episode, Request
 from ..rollout.vllm import VllmEngine
 from ..seeds import derive
 from ..tasks import Task
-from ..travel.faults import Faults
+from ..travel.faults import PAPER, Faults
 from .algorithms import Algorithm, Selection
 from .groups import Group, Sample
 from .schedule import reserve
@@ -66,6 +66,9 @@ class Collector:
     steps: int
     seed: int
     fault_probability: float = 0.0
+    fault_kind: str = PAPER
+    signals: list[float] = field(default_factory=list)
+    """`success_spread` of the finished steps, for rewards that look back; a resumed run starts with those on record."""
     generated: list[Group] = field(default_factory=list)
 
     def collect(self, ids: Sequence[str], step: int) -> Collected:
@@ -82,6 +85,7 @@ class Collector:
         selection = self.algorithm.select(first, draw)
         self.engine.drain()
         numbers = self._numbers(first, selection)
+        self.signals[step:] = [numbers["success_spread"]]
         numbers["rollout_seconds"] = time.perf_counter() - started
         limit = self.engine.limits.total_tokens
         episodes = [sample.episode for group in selection.groups for sample in group.samples]
@@ -98,7 +102,8 @@ class Collector:
             occurrences[name] += 1
         faults = None
         if self.fault_probability:
-            faults = Faults(self.fault_probability, derive("training-faults", self.seed, step))
+            key = derive("training-faults", self.seed, step)
+            faults = Faults(self.fault_probability, key, self.fault_kind)
         seed = derive("rollout", self.seed, step, round_)
         branching = self.algorithm.branching(self.group)
         episodes = self.engine.generate(requests, self.decoding, seed, faults, branching)
@@ -114,7 +119,8 @@ class Collector:
                 f" {len(episode.prompt_ids)} tokens of query {episode.query_id}'s prompt; raise it"
             )
         grade = self.tasks[episode.query_id].grade(episode.answer)
-        return Sample(episode, grade, rewards.score(self.reward, grade, episode.well_formed, step, self.steps))
+        progress = rewards.Progress(step, self.steps, self.signals[:step])
+        return Sample(episode, grade, rewards.score(self.reward, grade, episode.well_formed, progress))
 
     def _numbers(self, first: Sequence[Group], selection: Selection) -> dict[str, float]:
         """Means over the scheduled prompts' episodes, so that algorithms that select stay comparable; costs
@@ -128,14 +134,17 @@ class Collector:
             "reward": _mean([sample.scored.value for sample in samples]),
             "reward_spread": _mean([max(group.rewards) - min(group.rewards) for group in first]),
             "zero_spread": _mean([not group.has_spread for group in first]),
+            "success_spread": _mean([_differs(group, "success") for group in first]),
             "format_errors": _mean([not episode.well_formed for episode in episodes]),
             "unparseable": _mean([s.scored.status is rewards.RewardStatus.UNPARSEABLE for s in samples]),
             "overlong": _mean([episode.overlong for episode in episodes]),
+            "undelivered": _mean([s.scored.status is rewards.RewardStatus.UNDELIVERED for s in samples]),
             "calls": _mean([len(episode.calls) for episode in episodes]),
             "call_failures": _mean([call.failed for call in calls]),
             "turns": _mean([episode.turns for episode in episodes]),
             "entropy": sum(sum(e.entropies) for e in episodes) / max(1, sum(e.sampled_tokens for e in episodes)),
             "sampled_tokens": _mean([episode.sampled_tokens for episode in episodes]),
+            "sampled_tokens_max": max(episode.sampled_tokens for episode in episodes),
             "episode_tokens": _mean([len(e.prompt_ids) + len(e.completion_ids) for e in episodes]),
             "masked_episodes": sum(
                 group.muted or sample.episode.overlong for group in selection.groups for sample in group.samples
@@ -154,6 +163,11 @@ class Collector:
         for error in FormatError:
             numbers[f"format_error/{error.name.lower()}"] = kinds[error] / len(episodes)
         return {name: float(value) for name, value in numbers.items()}
+
+
+def _differs(group: Group, metric: str) -> bool:
+    """Whether the episodes of a group differ in a metric of their grades."""
+    return len({sample.grade.metrics.get(metric, 0.0) for sample in group.samples}) > 1
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StarlabError
-from ..policy.encoding import Encoded, encode_dialogues
+from ..policy.encoding import IGNORED, Encoded, encode_dialogues
 from ..protocol import Message
 from ..seeds import generator
 
-IGNORED = -100
-"""Label of a token that is not trained on."""
 WINDOW = 8
 """Batches whose examples are sorted by length together, so that little of a batch is padding."""
 

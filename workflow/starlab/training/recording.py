@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from ..errors import StarlabError
+
 Log = Callable[[int, dict[str, float]], None]
 """(step, numbers): told once per step, e.g. to MLflow."""
 
@@ -19,12 +21,26 @@ class Record:
 
     def __init__(self, path: Path, log: Log | None = None) -> None:
         self.path, self._log = path, log
-        self.last: dict[str, float] = {}
+        self.history: list[dict[str, float]] = []
+        """The lines so far."""
+
+    @property
+    def last(self) -> dict[str, float]:
+        """The newest line; empty before the first."""
+        return self.history[-1] if self.history else {}
 
     def resume(self, step: int) -> None:
-        """Keep the lines up to `step`: what came after them will be computed again."""
+        """Keep the lines up to `step`: what came after them will be computed again.
+
+        StarlabError if one of them is missing, since what follows may depend on it.
+        """
         kept = [row for row in self.rows() if row["step"] <= step]
-        self.last = kept[-1] if kept else {}
+        if [row["step"] for row in kept] != list(range(1, step + 1)):
+            raise StarlabError(
+                f"{self.path}: there is a checkpoint of step {step}, but not a line for each step up to it;"
+                f" remove {self.path.parent} and run again, the run then starts afresh"
+            )
+        self.history = kept
         part = self.path.with_name(self.path.name + ".part")
         part.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
         part.replace(self.path)
@@ -46,7 +62,7 @@ class Record:
             handle.write(json.dumps(row, allow_nan=False) + "\n")
             handle.flush()
             os.fsync(handle.fileno())
-        self.last = row
+        self.history.append(row)
         if self._log is not None:
             self._log(step, dict(numbers))
 

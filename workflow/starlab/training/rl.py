@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
-import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,11 +15,18 @@ from ..errors import StarlabError, nearest
 from ..rollout.episode import Decoding, Limits
 from ..seeds import derive
 from ..tasks import Task
+from ..termination import Killed, deferred
+from ..travel.faults import PAPER, Faults
 from . import checkpoints
+from .alarms import ALARMS, meaning, raised
 from .algorithms import Algorithm, make
 from .lora import LoraSpec, peft_config
 from .recording import Clock, Log, Record
 from .schedule import schedule
+
+SUMMARY = "train.json"
+Alarm = Callable[[str, int, str], None]
+"""(name, step, what it means): told when an alarm is raised, e.g. to MLflow."""
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +45,8 @@ class RlSpec:
     """Fields of the algorithm that differ from its defaults."""
     noise: float = 0.0
     """Share of tool calls that fail."""
+    fault_kind: str = PAPER
+    """How they fail, see `travel.faults.FAILURES`."""
     steps: int = 80
     """Steps: collections of episodes."""
     prompts: int = 8
@@ -69,6 +76,7 @@ class RlSpec:
             raise StarlabError(f"rl.backend: unknown {self.backend!r}; {nearest(self.backend, BACKENDS)}")
         if self.backend != "engine" and self.build_algorithm().branching(self.group):
             raise StarlabError(f"rl.backend: {self.algorithm} branches, which vLLM cannot; use `engine`")
+        Faults(self.noise, self.seed, self.fault_kind)  # checks both
         if self.prompts * self.group % self.minibatches:
             raise StarlabError(
                 f"rl.minibatches: {self.minibatches} does not divide prompts x group ="
@@ -87,45 +95,75 @@ def train_rl(
     out: Path,
     log: Log | None = None,
     checkpoint_folder: Path | None = None,
+    alarm: Alarm | None = None,
 ) -> dict[str, Any]:
     """Train the model in folder `start` on `tasks` and write model, `metrics.jsonl` and `train.json` into
     `out`.
 
-    Everything that must survive a kill is in `checkpoint_folder` (default: `out`/checkpoints): checkpoints
-    and metrics so far. If it holds a whole checkpoint the run goes on from there, to the same bytes. `log`
-    hears every step once. Returns the content of `train.json`.
+    Everything that must survive a kill is in `checkpoint_folder` (default: `out`/checkpoints): checkpoints,
+    metrics so far, and what a finished training made. If it holds a whole checkpoint the run goes on from there, to the
+    same bytes; if the training is finished already, only the outputs are written again. SIGTERM and Ctrl-C end it
+    after the step in progress, with a checkpoint (`Killed`).
+
+    `log` hears every step once, `alarm` every alarm (at a resume also the earlier ones). Returns the content of
+    `train.json`.
     """
     folder = checkpoint_folder or out / "checkpoints"
     folder.mkdir(parents=True, exist_ok=True)
+    summary = checkpoints.concluded(folder, SUMMARY, asdict(spec))
+    if summary is None:
+        with deferred() as stop:
+            summary = _train(spec, tasks, start, folder, stop, log, alarm)
+    checkpoints.publish(folder, out)
+    return summary
+
+
+def _train(
+    spec: RlSpec,
+    tasks: Sequence[Task],
+    start: Path,
+    folder: Path,
+    stop: Callable[[], bool],
+    log: Log | None,
+    alarm: Alarm | None,
+) -> dict[str, Any]:
+    """Train to the end and conclude in `folder`; `Killed` if `stop` says so before."""
     clock = Clock()
-    trainer, record = _build(spec, tasks, start, folder, log)
+    watch = _StepWatch(Record(folder / "metrics.jsonl", log), alarm)
+    trainer, collector = _build(spec, tasks, start, folder, watch, stop)
     updates = trainer.updates_per_step
     newest = checkpoints.newest(folder)
     done = int(newest.name.rpartition("-")[2]) // updates if newest else 0
-    record.resume(done)
+    watch.resume(done)
+    collector.signals[:] = [row["success_spread"] for row in watch.record.history]
     if newest:
         logger.info("resuming after step %d of %d", done, spec.steps)
+    if stop():  # while it was being built
+        raise Killed("terminated")
     trainer.train(resume_from_checkpoint=str(newest) if newest else None)
     if trainer.state.global_step != spec.steps * updates:
+        if stop():
+            raise Killed("terminated")
         raise StarlabError(f"{folder}: training ended after {trainer.state.global_step} updates; run it again")
-    model = trainer.model
-    if spec.lora is not None:
-        model = model.merge_and_unload()
-    checkpoints.save_model(model, trainer.processing_class, out)
-    checkpoints.prune(folder)
-    shutil.copyfile(record.path, out / "metrics.jsonl")
     summary = {
         "spec": asdict(spec),
         "step": spec.steps,
         "resumed_at": done,
+        "alarms": watch.alarms,
         **clock.read(),
-        **_totals(record),
+        **_totals(watch.record),
     }
-    checkpoints.write_atomically(out / "train.json", json.dumps(summary, indent=1) + "\n")
+    model = trainer.model
+    if spec.lora is not None:
+        model = model.merge_and_unload()
+    checkpoints.conclude(folder, model, trainer.processing_class, watch.record.path, SUMMARY, summary)
     return summary
 
 
-def _build(spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, log: Log | None) -> tuple[Any, Record]:
+def _build(
+    spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, watch: _StepWatch, stop: Callable[[], bool]
+) -> tuple[Any, Any]:
+    """(trainer, collector) of a run."""
     from ..rollout.engine import Engine
     from ..rollout.vllm import VllmEngine, together
     from .callbacks import StepCallback
@@ -138,8 +176,6 @@ def _build(spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, log: 
     algorithm = spec.build_algorithm()
     limits = Limits(turn_tokens=spec.max_turn_tokens, total_tokens=spec.max_tokens, calls=spec.max_calls)
     order = schedule([task.id for task in tasks], spec.steps, spec.prompts, spec.seed)
-    record = Record(folder / "metrics.jsonl", log)
-    watch = _StepWatch(record)
 
     def collect(ids: Sequence[str], step: int) -> Collected:
         watch.begin()
@@ -155,7 +191,7 @@ def _build(spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, log: 
         collect,
         attribution=algorithm.attribution,
         processing_class=tokenizer,
-        callbacks=[StepCallback(updates, watch.end)],
+        callbacks=[StepCallback(updates, watch.end, stop)],
         peft_config=peft_config(spec.lora),
     )
     engine: Engine | VllmEngine
@@ -174,8 +210,9 @@ def _build(spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, log: 
         steps=spec.steps,
         seed=spec.seed,
         fault_probability=spec.noise,
+        fault_kind=spec.fault_kind,
     )
-    return trainer, record
+    return trainer, collector
 
 
 def trainer_arguments(spec: RlSpec, algorithm: Algorithm, folder: Path) -> Any:
@@ -228,7 +265,7 @@ def trainer_arguments(spec: RlSpec, algorithm: Algorithm, folder: Path) -> Any:
         # a checkpoint between the updates of one step would generate the step again on resume
         save_strategy="steps",
         save_steps=spec.save_every * updates,
-        save_total_limit=2,
+        save_total_limit=None,  # ours are rotated once they are sealed, see checkpoints.WholeCheckpoints
         logging_nan_inf_filter=False,
         report_to="none",
         disable_tqdm=True,
@@ -237,12 +274,25 @@ def trainer_arguments(spec: RlSpec, algorithm: Algorithm, folder: Path) -> Any:
 
 
 class _StepWatch:
-    """Joins what the collector counted with what the trainer logged into a line of the record."""
+    """Joins what the collector counted with what the trainer logged into a line of the record, and raises alarms."""
 
-    def __init__(self, record: Record) -> None:
-        self.record = record
+    def __init__(self, record: Record, alarm: Alarm | None) -> None:
+        self.record, self._alarm = record, alarm
+        self.alarms: dict[str, int] = {}
         self.numbers: dict[str, float] = {}
         self.begun = self.gathered = 0.0
+
+    def resume(self, step: int) -> None:
+        """Go on after `step`."""
+        self.record.resume(step)
+        for name, first in raised(self.record.history).items():
+            self._raise(name, first)
+
+    def _raise(self, name: str, step: int) -> None:
+        self.alarms[name] = step
+        logger.warning("alarm %s at step %d: %s", name, step, meaning(name))
+        if self._alarm is not None:
+            self._alarm(name, step, meaning(name))
 
     def begin(self) -> None:
         self.begun = time.perf_counter()
@@ -264,12 +314,18 @@ class _StepWatch:
                 "clip_share": logs["clip_ratio/region_mean"],
                 "clip_low_share": logs["clip_ratio/low_mean"],
                 "clip_high_share": logs["clip_ratio/high_mean"],
+                "ratio_mean": logs.get("ratio/mean", 1.0),
+                "ratio_min": logs.get("ratio/min", 1.0),
+                "ratio_max": logs.get("ratio/max", 1.0),
                 "grad_norm": logs["grad_norm"],
                 "lr": logs["learning_rate"],
                 "train_seconds": now - self.gathered,
                 "step_seconds": now - self.begun,
             },
         )
+        for name, check in ALARMS.items():
+            if name not in self.alarms and check(self.record.history):
+                self._raise(name, step)
 
 
 def _totals(record: Record) -> dict[str, float]:

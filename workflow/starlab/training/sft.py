@@ -6,20 +6,22 @@ that is slower.
 
 from __future__ import annotations
 
-import json
 import logging
-import shutil
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import StarlabError
 from ..seeds import derive
+from ..termination import Killed, deferred
 from . import checkpoints
 from .dataset import Example, mixture, read_trajectories
 from .lora import LoraSpec
 from .recording import Clock, Log, Record
+
+SUMMARY = "done.json"
 
 logger = logging.getLogger(__name__)
 
@@ -55,10 +57,23 @@ def train_sft(
     """Fine-tune the model in folder `start` and write model, `metrics.jsonl` and `done.json` into `out`.
 
     Resumes from the newest whole checkpoint in `checkpoint_folder` (default: `out`/checkpoints), to the same
-    bytes. Returns the content of `done.json`.
+    bytes; if the training is finished already, only the outputs are written again. SIGTERM and Ctrl-C end it after the
+    step in progress, with a checkpoint (`Killed`). Returns the content of `done.json`.
     """
     folder = checkpoint_folder or out / "checkpoints"
     folder.mkdir(parents=True, exist_ok=True)
+    summary = checkpoints.concluded(folder, SUMMARY, asdict(spec))
+    if summary is None:
+        with deferred() as stop:
+            summary = _train(spec, trajectories, start, folder, stop, log)
+    checkpoints.publish(folder, out)
+    return summary
+
+
+def _train(
+    spec: SftSpec, trajectories: Path, start: Path, folder: Path, stop: Callable[[], bool], log: Log | None
+) -> dict[str, Any]:
+    """Train to the end and conclude in `folder`; `Killed` if `stop` says so before."""
     clock = Clock()
     model, tokenizer = checkpoints.load_model(start)
     examples = mixture(
@@ -67,24 +82,25 @@ def train_sft(
     )  # fmt: skip
     steps = -(-len(examples) // spec.batch)
     record = Record(folder / "metrics.jsonl", log)
-    trainer = _trainer(spec, model, tokenizer, examples, steps, folder, record)
+    trainer = _trainer(spec, model, tokenizer, examples, steps, folder, record, stop)
     newest = checkpoints.newest(folder)
     done = int(newest.name.rpartition("-")[2]) if newest else 0
     record.resume(done)
     if newest:
         logger.info("resuming after step %d of %d", done, steps)
+    if stop():  # while it was being built
+        raise Killed("terminated")
     trainer.train(resume_from_checkpoint=str(newest) if newest else None)
     if trainer.state.global_step != steps:
+        if stop():
+            raise Killed("terminated")
         raise StarlabError(f"{folder}: training ended after {trainer.state.global_step} of {steps} steps; run it again")
-    model = trainer.model if spec.lora is None else trainer.model.merge_and_unload()
-    checkpoints.save_model(model, tokenizer, out)
-    checkpoints.prune(folder)
-    shutil.copyfile(record.path, out / "metrics.jsonl")
     summary = {
         "spec": asdict(spec), "step": steps, "examples": len(examples), "resumed_at": done,
         "final_loss": record.last.get("loss"), **clock.read(),
     }  # fmt: skip
-    checkpoints.write_atomically(out / "done.json", json.dumps(summary, indent=1) + "\n")
+    model = trainer.model if spec.lora is None else trainer.model.merge_and_unload()
+    checkpoints.conclude(folder, model, tokenizer, record.path, SUMMARY, summary)
     return summary
 
 
@@ -96,6 +112,7 @@ def _trainer(
     steps: int,
     folder: Path,
     record: Record,
+    stop: Callable[[], bool],
 ) -> Any:
     from datasets import Dataset
     from transformers import PrinterCallback
@@ -105,6 +122,10 @@ def _trainer(
     from .lora import peft_config
 
     started = time.perf_counter()
+
+    class Trainer(checkpoints.WholeCheckpoints, SFTTrainer):
+        def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+            """Our runs describe themselves in done.json."""
 
     def write(step: int, logs: dict[str, float]) -> None:
         nonlocal started
@@ -144,7 +165,7 @@ def _trainer(
         logging_steps=1,
         save_strategy="steps",
         save_steps=spec.save_every,
-        save_total_limit=2,
+        save_total_limit=None,  # ours are rotated once they are sealed, see checkpoints.WholeCheckpoints
         logging_nan_inf_filter=False,
         report_to="none",
         disable_tqdm=True,
@@ -152,14 +173,13 @@ def _trainer(
         dataset_kwargs={"skip_prepare_dataset": True},
     )
     dataset = Dataset.from_dict({"input_ids": [e.input_ids for e in examples], "labels": [e.labels for e in examples]})
-    trainer = SFTTrainer(
+    trainer = Trainer(
         model,
         arguments,
         train_dataset=dataset,
         processing_class=tokenizer,
-        callbacks=[StepCallback(1, write)],
+        callbacks=[StepCallback(1, write, stop)],
         peft_config=peft_config(spec.lora),
     )
     trainer.remove_callback(PrinterCallback)
-    trainer.create_model_card = lambda *args, **kwargs: None  # our runs describe themselves in done.json
     return trainer

@@ -23,6 +23,7 @@ from trl import GRPOConfig, GRPOTrainer
 from ..policy import lean
 from ..rollout.episode import Episode
 from . import forward
+from .checkpoints import WholeCheckpoints
 from .collection import Collected
 from .groups import hard_advantages
 
@@ -33,7 +34,7 @@ Collect = Callable[[Sequence[str], int], Collected]
 """(scheduled prompts, step from 0) -> the step's groups."""
 
 
-class RolloutTrainer(GRPOTrainer):
+class RolloutTrainer(WholeCheckpoints, GRPOTrainer):
     """Prompts are task ids (strings); a step is one collection followed by its minibatch updates."""
 
     def __init__(
@@ -128,6 +129,7 @@ class RolloutTrainer(GRPOTrainer):
             return old, torch.zeros_like(old), None
         logps = self._score(model, input_ids, attention_mask, self._loss_mask)
         if self._elsewhere is not None:
+            self._note_ratios((logps - self._elsewhere)[self._loss_mask])
             logps = torch.where(self._loss_mask, logps, self._elsewhere)
         return logps, torch.zeros_like(logps), None
 
@@ -150,6 +152,12 @@ class RolloutTrainer(GRPOTrainer):
             trained.append((mask[row].nonzero()[:, 0] + (prompt - begin)).tolist())
         scores = score(model, rows, trained, self.temperature)
         return torch.zeros_like(mask, dtype=torch.float).masked_scatter(mask, scores)
+
+    def _note_ratios(self, logs: Tensor) -> None:
+        """Statistics of the probability ratios [M] of the trained tokens, given as logarithms, for the next log."""
+        ratios = logs.detach().exp() if len(logs) else torch.ones(1)
+        for name, value in (("mean", ratios.mean()), ("min", ratios.min()), ("max", ratios.max())):
+            self._metrics["train"][f"ratio/{name}"].append(value.item())
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """Our runs describe themselves in train.json."""
