@@ -30,7 +30,9 @@ def test_a_prefix_holds_the_earlier_turns_and_not_its_own(trips):
 def test_ids_are_those_of_sft_and_of_the_chat_template(trips, tokenizer):
     """Prefix and action of the last turn are the whole dialogue; every prefix is what a rollout would have fed."""
     rows = [json.loads(line) for line in trips.path.read_text().splitlines()]
-    whole = dict(zip([row["id"] for row in rows], encode_dialogues(tokenizer, [r["messages"] for r in rows]), strict=True))
+    whole = dict(
+        zip([row["id"] for row in rows], encode_dialogues(tokenizer, [r["messages"] for r in rows]), strict=True)
+    )
     for turn in trips.turns:
         candidate = turn.candidate
         ids, mask = whole[candidate.trajectory]

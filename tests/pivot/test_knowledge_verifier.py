@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from conftest import call, candidate, looked_up
+from demonstrations import call, candidate, looked_up
 from starlab.knowledge.base import generate
 from starlab.knowledge.oracle import solve
 from starlab.knowledge.questions import FAMILIES, sample

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import permutations
 
 import pytest
-from conftest import call, candidate, looked_up
+from demonstrations import call, candidate, looked_up
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlab.errors import StarlabError
@@ -197,8 +197,9 @@ def test_a_journey_takes_any_cities_of_its_state_in_any_order():
     cities = ("SearchCity", {"state": "West"})
     assert value(task, (), call(cities[0], **cities[1])) == 1.0
     for first, second in permutations(CITIES["West"], 2):
-        way = (cities, fly("Home", first, DATES[0]), fly(first, second, DATES[2]), fly(second, "Home", DATES[4]),
-               *((tool, {"city": city}) for city in (first, second) for tool, _ in (HOTELS, MEALS, SIGHTS)))  # fmt: skip
+        rides = (fly("Home", first, DATES[0]), fly(first, second, DATES[2]), fly(second, "Home", DATES[4]))
+        listings = ((tool, {"city": city}) for city in (first, second) for tool, _ in (HOTELS, MEALS, SIGHTS))
+        way = (cities, *rides, *listings)
         for number, (name, arguments) in enumerate(way):
             assert value(task, way[:number], call(name, **arguments)) == 1.0, (first, second, name, arguments)
 
@@ -208,7 +209,9 @@ def test_a_journey_has_room_for_two_cities_only():
     seen = tuple(("SearchAccommodation", {"city": city}) for city in ("Away", "Bend"))
     assert value(task, seen, call("SearchAccommodation", city="Cove")) == 0.0
     assert value(task, seen, call("SearchRestaurant", city="Bend")) == 1.0
-    assert value(task, (fly("Home", "Away", DATES[0]),), call("SearchFlight", **fly("Home", "Bend", DATES[0])[1])) == 0.0
+    assert (
+        value(task, (fly("Home", "Away", DATES[0]),), call("SearchFlight", **fly("Home", "Bend", DATES[0])[1])) == 0.0
+    )
 
 
 def test_strict_compares_what_follows_the_thought():
@@ -217,7 +220,10 @@ def test_strict_compares_what_follows_the_thought():
     same = candidate(expert)
     assert strict(trip(), same, render_thought("another") + call("SearchAttraction", city="Away")).value == 1.0
     assert strict(trip(), same, call("SearchAttraction", city="Away") + "\n").value == 1.0
-    assert strict(trip(), same, '<tool_call>{"name":"SearchAttraction","arguments":{"city":"Away"}}</tool_call>').value == 0
+    assert (
+        strict(trip(), same, '<tool_call>{"name":"SearchAttraction","arguments":{"city":"Away"}}</tool_call>').value
+        == 0
+    )
     assert strict(trip(), same, call("SearchRestaurant", city="Away")).value == 0.0
     # where functional takes the other order
     assert value(trip(), (), call("SearchRestaurant", city="Away")) == 1.0

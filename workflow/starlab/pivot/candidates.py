@@ -1,7 +1,8 @@
 """Candidates: every assistant turn of the demonstrations, as the token ids before it and the ids of the turn itself.
 
-A trajectory of n assistant turns gives n candidates (PivotRL, pipeline step 1: the pairs (s_t, a*_t)). Ids are those that
-SFT trains on and that a rollout would have fed, cut where the policy starts to speak; they are never encoded again.
+A trajectory of n assistant turns gives n candidates (PivotRL, pipeline step 1: the pairs (s_t, a*_t)). Ids are those
+that SFT trains on and that a rollout would have fed, cut where the policy starts to speak; they are never encoded
+again.
 """
 
 from __future__ import annotations
@@ -153,7 +154,9 @@ def join(candidates: Sequence[Candidate], tasks: Mapping[str, Task], source: Pat
     """Each candidate with its query; StarlabError if `source`, the file of the queries, lacks one."""
     for candidate in candidates:
         if candidate.trajectory not in tasks:
-            raise StarlabError(f"{source}: no query {candidate.trajectory!r}, but a trajectory of that id; make both again")
+            raise StarlabError(
+                f"{source}: no query {candidate.trajectory!r}, but a trajectory of that id; make both again"
+            )
     return [Turn(candidate, tasks[candidate.trajectory]) for candidate in candidates]
 
 

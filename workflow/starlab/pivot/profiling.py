@@ -1,7 +1,7 @@
 """Profiling: what the frozen SFT policy does in every candidate state (PivotRL, pipeline step 2).
 
-K turns are sampled from each state and kept as texts, so that any verifier can judge them later without sampling again:
-one profile serves all cells of a scale and seed.
+K turns are sampled from each state and kept as texts, so that any verifier can judge them later without sampling
+again: one profile serves all cells of a scale and seed.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def tilted(reference: Vector, rewards: Vector, beta: float) -> Vector:
 
 
 def accepted_mass(mass: float, beta: float) -> float:
-    """Theorem 3.3 for binary rewards: what the optimum gives to the accepted actions, of which the reference has `mass`.
+    """Theorem 3.3 for binary rewards: the optimum's mass on the accepted actions, of which the reference has `mass`.
 
     q = mass e^(1/beta) / (mass e^(1/beta) + 1 - mass), which is above `mass` wherever 0 < mass < 1.
     """

@@ -1,7 +1,7 @@
 """Sampling one turn from a stored prefix, with the rollout engine that everything else uses.
 
-An engine whose episodes may make no tool call ends every episode after its first turn; the samples of one state share the
-prefill of its prefix, as the episodes of one query share that of their prompt.
+An engine whose episodes may make no tool call ends every episode after its first turn; the samples of one state share
+the prefill of its prefix, as the episodes of one query share that of their prompt.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class TurnEngine(Engine):
         return list(task.candidate.prefix_ids) if isinstance(task, Turn) else super().prompt_ids(task)
 
     def sample(self, requests: Sequence[tuple[Turn, int, int]], decoding: Decoding, seed: int) -> list[Episode]:
-        """`count` turns from each (turn, count, first index), in order. Raises StarlabError if a prefix leaves no room."""
+        """`count` turns from each (turn, count, first index), in order; StarlabError if a prefix leaves no room."""
         longest = max((turn for turn, _, _ in requests), key=lambda turn: len(turn.candidate.prefix_ids))
         if len(longest.candidate.prefix_ids) >= self.limits.total_tokens:
             raise StarlabError(

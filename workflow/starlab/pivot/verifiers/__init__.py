@@ -1,8 +1,8 @@
 """Verifiers: does one turn do what the state needs?
 
-A verifier is a pure function (query, candidate, text of a sampled turn) -> verdict in [0, 1]; it sees what the policy saw,
-never a rollout. `functional` accepts every turn that serves (PivotRL's r_func), `strict` only the expert's own (r_strict).
-Thoughts are not compared by either: what follows them is the action.
+A verifier is a pure function (query, candidate, text of a sampled turn) -> verdict in [0, 1]; it sees what the policy
+saw, never a rollout. `functional` accepts every turn that serves (PivotRL's r_func), `strict` only the expert's own
+(r_strict). Thoughts are not compared by either: what follows them is the action.
 
 To add a domain, write a function that judges a tool call and one that scores an answer, and name both in `DOMAINS`.
 """

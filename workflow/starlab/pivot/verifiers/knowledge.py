@@ -1,6 +1,7 @@
 """Which searches a knowledge question needs, and what its answer is worth.
 
-A search is needed when it opens an entry on the way from the question's names to its answer that the prefix has not opened.
+A search is needed when it opens an entry on the way from the question's names to its answer that the prefix has not
+opened.
 """
 
 from __future__ import annotations

@@ -1,20 +1,22 @@
 """Which tool calls a trip needs, and what its answer is worth.
 
-A call is needed when it brings the evidence of some plan one look-up nearer to being complete. Evidence is complete when for
-every city of the trip hotels, restaurants and sights were listed, for every leg one way of travelling is known to go, all legs
-by the same family (a car, or flights and taxis: a plan may not mix them), and for trips over several cities the cities of
-the state were listed. Orders, dates of inner legs, cities of the state and ways to travel are free: many demonstrations' worth
-of calls are equally good. A call whose answer is in the prefix already, or that serves no plan, is not needed.
+A call is needed when it brings the evidence of some plan one look-up nearer to being complete. Evidence is complete
+when for every city of the trip hotels, restaurants and sights were listed, for every leg one way of travelling is
+known to go, all legs by the same family (a car, or flights and taxis: a plan may not mix them), and for trips over
+several cities the cities of the state were listed. Orders, dates of inner legs, cities of the state and ways to
+travel are free: many demonstrations' worth of calls are equally good. A call whose answer is in the prefix already,
+or that serves no plan, is not needed.
 
-Only the query, the list of a state's cities and what the tools have answered so far enter: whether a look-up will find something
-is nothing that a policy could know. A look-up that failed for an injected fault has answered nothing and is needed again.
+Only the query, the list of a state's cities and what the tools have answered so far enter: whether a look-up will
+find something is nothing that a policy could know. A look-up that failed for an injected fault has answered nothing
+and is needed again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import pairwise, permutations
 from math import inf
 
 from ...protocol import ToolCall
@@ -128,7 +130,7 @@ def _rides_missing(query: Query, route: Sequence[str], family: Sequence[str], kn
     """Legs of `route` without a ride of `family` that is known to go; inf when some leg has none at all."""
     stops = [query.org, *route, query.org]
     total = 0.0
-    for number, (origin, destination) in enumerate(zip(stops, stops[1:], strict=False)):
+    for number, (origin, destination) in enumerate(pairwise(stops)):
         answers = [known.rides.get(ride) for ride in _ways(query, number, len(route), family, origin, destination)]
         if any(answers):
             continue
@@ -150,5 +152,5 @@ def _ways(query: Query, leg: int, cities: int, family: Sequence[str], origin: st
 
 def answer_value(metrics: Mapping[str, float], reward: Reward) -> float:
     """The reward as a share of what a perfect plan gets; a curriculum counts as in its first stage."""
-    perfect = {name: 1.0 for name in metrics}
+    perfect = dict.fromkeys(metrics, 1.0)
     return reward(metrics, 0, 1) / reward(perfect, 0, 1)
