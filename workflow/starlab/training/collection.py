@@ -131,6 +131,7 @@ class Collector:
             "unfilled_groups": selection.unfilled,
             "episodes": len(everything),
             "generated_tokens": sum(episode.sampled_tokens for episode in everything),
+            "rollout_turns": sum(sampled_turns(episode) for episode in everything),
         }
         for name in ("delivered", "cs_micro", "cs_macro", "hard_micro", "hard_macro", "success"):
             numbers[name] = _mean([sample.grade.metrics.get(name, 0.0) for sample in samples])
@@ -138,6 +139,11 @@ class Collector:
         for error in FormatError:
             numbers[f"format_error/{error.name.lower()}"] = kinds[error] / len(episodes)
         return {name: float(value) for name, value in numbers.items()}
+
+
+def sampled_turns(episode: Episode) -> int:
+    """Assistant turns that were sampled, one that a limit cut off included: the unit of PivotRL's accounting."""
+    return episode.turns + (episode.error is FormatError.TRUNCATED)
 
 
 def _mean(values: Sequence[float]) -> float:

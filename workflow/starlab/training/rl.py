@@ -7,10 +7,10 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import rewards
 from ..errors import StarlabError
@@ -20,8 +20,12 @@ from ..tasks import Task
 from . import checkpoints
 from .algorithms import Algorithm, make
 from .lora import LoraSpec, peft_config
+from .progress import COSTS, Measure, Progress
 from .recording import Clock, Log, Record
 from .schedule import schedule
+
+if TYPE_CHECKING:
+    from .collection import Collected
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +57,8 @@ class RlSpec:
     max_turn_tokens: int = 256
     save_every: int = 20
     """Steps between checkpoints."""
+    probe_every: int = 0
+    """Steps between measurements of the policy in training; 0: none. They change nothing in the run."""
     rows: int = 64
     """Episodes that are generated at a time."""
     lora: LoraSpec | None = None
@@ -71,6 +77,27 @@ class RlSpec:
         return make(self.algorithm, {**shared, **self.settings})
 
 
+class Collects(Protocol):
+    """What gathers a step's groups."""
+
+    def collect(self, ids: Sequence[str], step: int) -> Collected: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of rollout other than whole episodes, with what it needs."""
+
+    gather: Callable[[Any, Any], Collects]
+    """(model in training, tokenizer) -> what collects with it."""
+    trainer: type[Any]
+    """A `RolloutTrainer`."""
+    spent: Mapping[str, float] = field(default_factory=dict)
+    """What it cost before the first step, by the names of `NOTHING_BEFORE`."""
+
+
+NOTHING_BEFORE = {"profile_turns": 0.0, "profile_tokens": 0.0, "profile_seconds": 0.0, "profile_processor_seconds": 0.0}
+
+
 def train_rl(
     spec: RlSpec,
     tasks: Sequence[Task],
@@ -78,22 +105,28 @@ def train_rl(
     out: Path,
     log: Log | None = None,
     checkpoint_folder: Path | None = None,
+    *,
+    kind: Kind | None = None,
+    measure: Measure | None = None,
 ) -> dict[str, Any]:
     """Train the model in folder `start` on `tasks` and write model, `metrics.jsonl` and `train.json` into
     `out`.
 
     Everything that must survive a kill is in `checkpoint_folder` (default: `out`/checkpoints): checkpoints
     and metrics so far. If it holds a whole checkpoint the run goes on from there, to the same bytes. `log`
-    hears every step once. Returns the content of `train.json`.
+    hears every step once. With `measure` and `spec.probe_every` the policy is measured now and then, into
+    `progress.jsonl`. Returns the content of `train.json`.
     """
     folder = checkpoint_folder or out / "checkpoints"
     folder.mkdir(parents=True, exist_ok=True)
     clock = Clock()
-    trainer, record = _build(spec, tasks, start, folder, log)
+    progress = Progress(folder / "progress.jsonl", spec.probe_every, spec.steps, measure, log)
+    trainer, record = _build(spec, tasks, start, folder, log, kind, progress)
     updates = trainer.updates_per_step
     newest = checkpoints.newest(folder)
     done = int(newest.name.rpartition("-")[2]) // updates if newest else 0
     record.resume(done)
+    progress.resume(done, trainer.model, trainer.processing_class)
     if newest:
         logger.info("resuming after step %d of %d", done, spec.steps)
     trainer.train(resume_from_checkpoint=str(newest) if newest else None)
@@ -105,28 +138,35 @@ def train_rl(
     checkpoints.save_model(model, trainer.processing_class, out)
     checkpoints.prune(folder)
     shutil.copyfile(record.path, out / "metrics.jsonl")
+    progress.publish(out)
     summary = {
         "spec": asdict(spec),
         "step": spec.steps,
         "resumed_at": done,
         **clock.read(),
         **_totals(record),
+        "compute": _compute(record, kind),
     }
     checkpoints.write_atomically(out / "train.json", json.dumps(summary, indent=1) + "\n")
     return summary
 
 
-def _build(spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, log: Log | None) -> tuple[Any, Record]:
-    from ..rollout.engine import Engine
+def _build(
+    spec: RlSpec,
+    tasks: Sequence[Task],
+    start: Path,
+    folder: Path,
+    log: Log | None,
+    kind: Kind | None,
+    progress: Progress,
+) -> tuple[Any, Record]:
     from .callbacks import StepCallback
-    from .collection import Collected, Collector
-    from .trainer import RolloutTrainer
 
     if not tasks:
         raise StarlabError("rl: there are no training queries")
     model, tokenizer = checkpoints.load_model(start)
     algorithm = spec.build_algorithm()
-    limits = Limits(turn_tokens=spec.max_turn_tokens, total_tokens=spec.max_tokens, calls=spec.max_calls)
+    kind = kind or _whole_episodes(spec, tasks, algorithm)
     order = schedule([task.id for task in tasks], spec.steps, spec.prompts, spec.seed)
     record = Record(folder / "metrics.jsonl", log)
     watch = _StepWatch(record)
@@ -137,29 +177,46 @@ def _build(spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, log: 
         watch.collected(collected.numbers)
         return collected
 
+    def end(step: int, logs: dict[str, float]) -> None:
+        watch.end(step, logs)
+        progress.step(step, trainer.model, tokenizer, record.last)
+
     updates = spec.minibatches * algorithm.num_iterations
-    trainer = RolloutTrainer(
+    trainer = kind.trainer(
         model,
         trainer_arguments(spec, algorithm, folder),
         order,
         collect,
         processing_class=tokenizer,
-        callbacks=[StepCallback(updates, watch.end)],
+        callbacks=[StepCallback(updates, end)],
         peft_config=peft_config(spec.lora),
     )
     # the trainer's model: PEFT has wrapped it by now
-    collector = Collector(
-        engine=Engine(trainer.model, tokenizer, limits, rows=spec.rows),
-        tasks={task.id: task for task in tasks},
-        algorithm=algorithm,
-        reward=rewards.find(spec.reward),
-        decoding=Decoding(spec.temperature),
-        group=spec.group,
-        steps=spec.steps,
-        seed=spec.seed,
-        fault_probability=spec.noise,
-    )
+    collector = kind.gather(trainer.model, tokenizer)
     return trainer, record
+
+
+def _whole_episodes(spec: RlSpec, tasks: Sequence[Task], algorithm: Algorithm) -> Kind:
+    """Rollouts from the query to the answer."""
+    from ..rollout.engine import Engine
+    from .collection import Collector
+    from .trainer import RolloutTrainer
+
+    def gather(model: Any, tokenizer: Any) -> Collector:
+        limits = Limits(turn_tokens=spec.max_turn_tokens, total_tokens=spec.max_tokens, calls=spec.max_calls)
+        return Collector(
+            engine=Engine(model, tokenizer, limits, rows=spec.rows),
+            tasks={task.id: task for task in tasks},
+            algorithm=algorithm,
+            reward=rewards.find(spec.reward),
+            decoding=Decoding(spec.temperature),
+            group=spec.group,
+            steps=spec.steps,
+            seed=spec.seed,
+            fault_probability=spec.noise,
+        )
+
+    return Kind(gather=gather, trainer=RolloutTrainer)
 
 
 def trainer_arguments(spec: RlSpec, algorithm: Algorithm, folder: Path) -> Any:
@@ -216,17 +273,17 @@ class _StepWatch:
     def __init__(self, record: Record) -> None:
         self.record = record
         self.numbers: dict[str, float] = {}
-        self.begun = self.gathered = 0.0
+        self.begun = self.gathered = self.processor = 0.0
 
     def begin(self) -> None:
-        self.begun = time.perf_counter()
+        self.begun, self.processor = time.perf_counter(), time.process_time()
 
     def collected(self, numbers: dict[str, float]) -> None:
         self.numbers = numbers
         self.gathered = time.perf_counter()
 
     def end(self, step: int, logs: dict[str, float]) -> None:
-        now = time.perf_counter()
+        now, processor = time.perf_counter(), time.process_time() - self.processor
         last, numbers = self.record.last, self.numbers
         self.record.write(
             step,
@@ -234,6 +291,10 @@ class _StepWatch:
                 **numbers,
                 "total_episodes": last.get("total_episodes", 0.0) + numbers["episodes"],
                 "total_generated_tokens": last.get("total_generated_tokens", 0.0) + numbers["generated_tokens"],
+                "total_rollout_turns": last.get("total_rollout_turns", 0.0) + numbers["rollout_turns"],
+                "total_seconds": last.get("total_seconds", 0.0) + now - self.begun,
+                "total_processor_seconds": last.get("total_processor_seconds", 0.0) + processor,
+                **({"kl": logs["kl"]} if "kl" in logs else {}),
                 "loss": logs["loss"],
                 "clip_share": logs["clip_ratio/region_mean"],
                 "clip_low_share": logs["clip_ratio/low_mean"],
@@ -242,6 +303,7 @@ class _StepWatch:
                 "lr": logs["learning_rate"],
                 "train_seconds": now - self.gathered,
                 "step_seconds": now - self.begun,
+                "processor_seconds": processor,
             },
         )
 
@@ -249,3 +311,9 @@ class _StepWatch:
 def _totals(record: Record) -> dict[str, float]:
     names = ("total_episodes", "total_generated_tokens")
     return {name: record.last[name] for name in names if name in record.last}
+
+
+def _compute(record: Record, kind: Kind | None) -> dict[str, float]:
+    """What the run cost, over all its processes: in its steps, and before them (profiling)."""
+    spent = {name: record.last.get(total, 0.0) for name, total in COSTS.items()}
+    return {**spent, **NOTHING_BEFORE, **(kind.spent if kind else {})}
