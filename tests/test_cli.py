@@ -28,7 +28,7 @@ def cells(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, object]]:
 
 def test_cells_are_listed_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
     found = cells(capsys)
-    assert len(found) == 29
+    assert len(found) == 33
     assert found[CELL] == {
         "cell": CELL,
         "scale": "m",

@@ -25,6 +25,8 @@ from .tracking import RunLogger, Store
 if TYPE_CHECKING:
     from .evaluation.panels import Panel
 
+STAGES = {"run": "rl", "pivot": "rl", "reference": "evaluation", "profile_report": "profile"}
+"""What a rule's runs are called; other rules are called as they are."""
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -81,7 +83,7 @@ class Job:
         """
         folder = Folder(Path(str(self.snakemake.output[0])).parent)
         seed = int(self.snakemake.wildcards.seed)
-        stage = {"run": "rl", "reference": "evaluation"}.get(self.snakemake.rule, self.snakemake.rule)
+        stage = STAGES.get(self.snakemake.rule, self.snakemake.rule)
         identity = deepcopy(dict(settings))
         identity |= {"evaluation": dict(self.snakemake.params.get("evaluation", {}))}
         identity |= {"inputs": {key: file_sha256(path) for key, path in inputs.items()}}

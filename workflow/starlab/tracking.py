@@ -28,7 +28,10 @@ FLUSH_EVERY = 200
 """Metrics that are collected before a batch is sent; one batch costs what one metric does."""
 FLUSH_AFTER = 10.0
 """Seconds after which a batch is sent anyway, so that the web page follows the run."""
-ARTIFACTS = ("metrics.jsonl", "train.json", "evaluation.json", "queries.jsonl", "card.json", "done.json")
+ARTIFACTS = (
+    "metrics.jsonl", "progress.jsonl", "train.json", "evaluation.json", "queries.jsonl", "card.json", "done.json",
+    "profile.md", "profile.svg",
+)  # fmt: skip
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -22,6 +22,10 @@ COSTS: Mapping[str, str] = {
     "train_processor_seconds": "total_processor_seconds",
 }
 """A run's cost in its steps: name in `progress.jsonl` and `train.json` -> running total in `metrics.jsonl`."""
+NOTHING_BEFORE: Mapping[str, float] = dict.fromkeys(
+    ("profile_turns", "profile_tokens", "profile_seconds", "profile_processor_seconds"), 0.0
+)
+"""What a run that needs no profile spends before its first step."""
 FILE = "progress.jsonl"
 
 

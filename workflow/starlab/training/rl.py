@@ -20,7 +20,7 @@ from ..tasks import Task
 from . import checkpoints
 from .algorithms import Algorithm, make
 from .lora import LoraSpec, peft_config
-from .progress import COSTS, Measure, Progress
+from .progress import COSTS, NOTHING_BEFORE, Measure, Progress
 from .recording import Clock, Log, Record
 from .schedule import schedule
 
@@ -93,9 +93,6 @@ class Kind:
     """A `RolloutTrainer`."""
     spent: Mapping[str, float] = field(default_factory=dict)
     """What it cost before the first step, by the names of `NOTHING_BEFORE`."""
-
-
-NOTHING_BEFORE = {"profile_turns": 0.0, "profile_tokens": 0.0, "profile_seconds": 0.0, "profile_processor_seconds": 0.0}
 
 
 def train_rl(

@@ -19,6 +19,7 @@ from ..seeds import derive
 from . import checkpoints
 from .dataset import Example, mixture, read_trajectories
 from .lora import LoraSpec
+from .progress import COSTS, NOTHING_BEFORE
 from .recording import Clock, Log, Record
 
 logger = logging.getLogger(__name__)
@@ -85,6 +86,28 @@ def train_sft(
         "final_loss": record.last.get("loss"), **clock.read(),
     }  # fmt: skip
     checkpoints.write_atomically(out / "done.json", json.dumps(summary, indent=1) + "\n")
+    return summary
+
+
+def continue_sft(
+    spec: SftSpec,
+    trajectories: Path,
+    start: Path,
+    out: Path,
+    log: Log | None = None,
+    checkpoint_folder: Path | None = None,
+) -> dict[str, Any]:
+    """`train_sft` from a model that was fine-tuned already, as a cell of the matrix: also writes `train.json`, with
+    what it cost under the names of an RL run. Returns the content of that."""
+    done = train_sft(spec, trajectories, start, out, log, checkpoint_folder)
+    seconds = Record(out / "metrics.jsonl").rows()
+    compute = {
+        **dict.fromkeys(COSTS, 0.0),
+        "train_seconds": sum(row["step_seconds"] for row in seconds),
+        "train_processor_seconds": done["processor_seconds"],
+    }
+    summary = {**done, "compute": {**compute, **NOTHING_BEFORE}}
+    checkpoints.write_atomically(out / "train.json", json.dumps(summary, indent=1) + "\n")
     return summary
 
 
