@@ -70,12 +70,26 @@ def draw(result: FindingResult, scores: dict[tuple[str, Metric], CellScore], pap
             left = figure.add_subplot(grid[row, 0])
             right = figure.add_subplot(grid[row, 1])
             name = PANEL_NAMES[metric.panel]
-            top = max(_levels(left, spec, metric, {}, paper), _levels(right, spec, metric, scores, None), 10.0)
+            ours = result.finding.system == Finding.system
+            top = max(
+                _levels(left, spec, metric, {}, paper) if ours else 0.0,
+                _levels(right, spec, metric, scores, None),
+                10.0,
+            )
             for axes in (left, right):
                 axes.set_ylim(0, min(1.08 * top, 104.0))
-            left.set_title(f"Paper, {'seven QA sets' if metric.panel == 'knowledge' else 'TravelPlanner test'}")
+            if ours:
+                left.set_title(f"Paper, {'seven QA sets' if metric.panel == 'knowledge' else 'TravelPlanner test'}")
+            else:
+                left.set_axis_off()
+                left.text(
+                    0.5,
+                    0.5,
+                    f"{result.finding.system} measures\nother benchmarks;\nits numbers are in the table",
+                    ha="center",
+                )
             right.set_title(f"Here, {name}, {metric.decoding}")
-            left.set_ylabel(f"{KEY_NAMES.get(metric.key, metric.key)} (%)")
+            (left if ours else right).set_ylabel(f"{KEY_NAMES.get(metric.key, metric.key)} (%)")
         _forest(figure.add_subplot(grid[:, 2]), result.contrasts, paper)
         _legend(figure, spec)
         figure.suptitle(f"{result.finding.id}  {result.finding.title}: {result.verdict}", fontsize=12)

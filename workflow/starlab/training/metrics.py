@@ -66,6 +66,7 @@ SFT: Mapping[str, str] = {
     "lr": "learning rate",
     "total_tokens": "tokens seen since the start",
     "step_seconds": "wall time of the step",
+    "processor_seconds": "processor time of the step",
 }
 
 STEP: Mapping[str, str] = {**SFT, **PIVOT, **RL}

@@ -100,11 +100,11 @@ def continue_sft(
     """`train_sft` from a model that was fine-tuned already, as a cell of the matrix: also writes `train.json`, with
     what it cost under the names of an RL run. Returns the content of that."""
     done = train_sft(spec, trajectories, start, out, log, checkpoint_folder)
-    seconds = Record(out / "metrics.jsonl").rows()
+    rows = list(Record(out / "metrics.jsonl").rows())
     compute = {
         **dict.fromkeys(COSTS, 0.0),
-        "train_seconds": sum(row["step_seconds"] for row in seconds),
-        "train_processor_seconds": done["processor_seconds"],
+        "train_seconds": sum(row["step_seconds"] for row in rows),
+        "train_processor_seconds": sum(row["processor_seconds"] for row in rows),
     }
     summary = {**done, "compute": {**compute, **NOTHING_BEFORE}}
     checkpoints.write_atomically(out / "train.json", json.dumps(summary, indent=1) + "\n")
@@ -127,11 +127,11 @@ def _trainer(
     from .callbacks import StepCallback
     from .lora import peft_config
 
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
 
     def write(step: int, logs: dict[str, float]) -> None:
-        nonlocal started
-        now = time.perf_counter()
+        nonlocal started, worked
+        now, work = time.perf_counter(), time.process_time()
         record.write(
             step,
             {
@@ -142,9 +142,10 @@ def _trainer(
                 "lr": logs["learning_rate"],
                 "total_tokens": logs["num_tokens"],
                 "step_seconds": now - started,
+                "processor_seconds": work - worked,
             },
         )
-        started = now
+        started, worked = now, work
 
     arguments = SFTConfig(
         output_dir=str(folder),
