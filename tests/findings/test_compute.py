@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from starlab.findings import compute, report
-from starlab.findings.build import Findings, build_findings
+from starlab.findings import compute, figures, report
+from starlab.findings.build import Findings
 from starlab.findings.build import compute as judge
 from starlab.findings.claims import CLAIMS
 from synthetic import World, write_world
@@ -34,7 +34,7 @@ def write_costs(root: Path, cell: str, seed: int, per_step: float, profile: floa
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("results")
-    truth = {cell: (0.5, 0.3) for cell in (*CELLS, "base-m", "sft-m")}
+    truth = dict.fromkeys((*CELLS, "base-m", "sft-m"), (0.5, 0.3))
     write_world(root, World(truth, queries=20, questions=14), [0, 1], CELLS)
     for seed in (0, 1):
         write_costs(root, GRPO, seed, 400.0, 0.0, [0.2, 0.3, 0.4, 0.5])
@@ -80,15 +80,17 @@ def test_costs_are_told_for_every_run_that_counted_them(findings: Findings) -> N
     assert [row[-1] for row in rows] == ["2", "1", "2"], "a run without counts is left out"
 
 
-def test_reports_have_the_section_under_the_system_s_own_heading(root: Path, tmp_path: Path) -> None:
-    build_findings(root, CLAIMS, tmp_path, CELLS, [0, 1])
-    text = (tmp_path / "findings.md").read_text()
-    assert text.index("# PivotRL") < text.index("## P1 ") < text.index("## What success costs")
-    assert (tmp_path / "figures/compute.svg").stat().st_size > 5_000
-    document = json.loads((tmp_path / "findings.json").read_text())
+def test_reports_have_the_section_under_the_system_s_own_heading(findings: Findings, tmp_path: Path) -> None:
+    text = report.as_markdown(findings)
+    assert text.index("\n# PivotRL") < text.index("\n## P1 ") < text.index("\n## What success costs")
+    document = json.loads(json.dumps(report.as_json(findings)))
     assert document["compute"][0]["success_by_turns"][-1] == [1200.0, 50.0]
-    assert "success against cost" in (tmp_path / "overview.html").read_text()
+    drawn = []
+    for name in ("one", "two"):
+        assert compute.draw(findings, lambda figure, name=name: figures.save(figure, tmp_path / name, "compute"))
+        drawn.append((tmp_path / name / "compute.svg").read_bytes())
+    assert drawn[0] == drawn[1] and len(drawn[0]) > 5_000
 
 
 def test_without_single_turns_there_is_no_such_section(root: Path) -> None:
-    assert "What success costs" not in report.as_markdown(judge(root, CLAIMS, [GRPO], [0, 1]))
+    assert "## What success costs" not in report.as_markdown(judge(root, CLAIMS, [GRPO], [0, 1]))
