@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from trl import GRPOTrainer
 
 from ..training.trainer import RolloutTrainer
 
@@ -33,11 +34,12 @@ class PivotTrainer(RolloutTrainer):
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: Tensor, attention_mask: Tensor, logits_to_keep: int, *args: Any, **kwargs: Any
-    ) -> tuple[Tensor, Tensor, None]:
+    ) -> Any:
         if self._loss_mask is None and self._is_reference(model):
-            said = attention_mask[:, -logits_to_keep:].bool()
-            with torch.no_grad():
-                return *self._score(model, input_ids, attention_mask, said), None
+            with torch.no_grad():  # the stock forward: every token of every turn is wanted
+                return GRPOTrainer._get_per_token_logps_and_entropies(
+                    self, model, input_ids, attention_mask, logits_to_keep, *args, **kwargs
+                )
         return super()._get_per_token_logps_and_entropies(
             model, input_ids, attention_mask, logits_to_keep, *args, **kwargs
         )
