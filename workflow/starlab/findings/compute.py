@@ -11,12 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
+from typing import TYPE_CHECKING
 
 from starlab.findings.build import Findings
 from starlab.findings.collect import Results
 from starlab.findings.contrast import CELL
 from starlab.findings.tables import DASH, Table
 from starlab.pivot.cells import ON_DEMONSTRATIONS, PIVOTS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SUCCESS = "validation/greedy/success"
 END_TO_END = "grpo"
@@ -149,9 +153,12 @@ def _ratio(end_to_end: float | None, pivots: float | None) -> str:
     return DASH if not end_to_end or not pivots else f"{end_to_end / pivots:.2f}"
 
 
-def draw(findings: Findings, save: Callable[[object], None]) -> bool:
+def draw(findings: Findings, save: Callable[[Figure], object]) -> bool:
     """Success against each cost, one panel each; whether there was anything to draw. Dashed: profiling counted."""
-    from starlab.findings.figures import COLOURS, STYLE, plt, sns
+    import seaborn as sns
+    from matplotlib import pyplot as plt
+
+    from starlab.findings.figures import COLOURS, STYLE
 
     found = [curve for curve in curves(findings.results) if curve.points]
     if not found:

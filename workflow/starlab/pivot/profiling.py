@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import StarlabError
 from ..rollout.episode import Decoding
@@ -98,7 +99,7 @@ def load(path: Path) -> Profile:
         raise StarlabError(f"{path}: not a profile ({error!r}); make it again") from error
 
 
-def _rows(path: Path) -> Iterator[dict[str, object]]:
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:

@@ -112,7 +112,12 @@ def draw(report: Mapping[str, Any], title: str, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    style = {"svg.hashsalt": "starlab", "svg.fonttype": "path", "font.family": "DejaVu Sans", "font.size": 8}
+    style: dict[Any, Any] = {
+        "svg.hashsalt": "starlab",
+        "svg.fonttype": "path",
+        "font.family": "DejaVu Sans",
+        "font.size": 8,
+    }
     verifiers = report["verifiers"]
     with plt.rc_context(style):
         figure, axes = plt.subplots(
