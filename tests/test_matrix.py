@@ -16,7 +16,7 @@ SETTINGS_OF = {
     "reward": {"reward"},
     "algorithm": {"algorithm", "refills"}
     # single turns come from the demonstrations and run no tools
-    | {"queries", "noise", "max_calls", "prompts", "candidates", "mean_below", "beta"},
+    | {"queries", "noise", "max_calls", "prompts", "candidates", "mean_below", "beta", "lr"},
     "mix": {"queries"},
     "size": {"queries"},
     "noise": {"noise"},

@@ -180,7 +180,7 @@ class Pivot(Section):
     """PivotRL (arXiv 2603.21383): single turns of the SFT demonstrations, where they carry signal; else as `rl`
     says. The paper publishes no number for `samples`, `mean_below` and `beta`: these are ours (docs/pivot.md)."""
 
-    candidates: Count = 1000
+    candidates: Count = 2000
     """Turns of the demonstrations that are profiled, drawn by the run seed; the paper takes all."""
     samples: Annotated[int, Field(ge=2)] = 8
     """Turns sampled from each of them by the frozen SFT policy (K)."""
@@ -188,6 +188,9 @@ class Pivot(Section):
     """A pivot's mean reward is strictly below this, and its rewards differ (lambda)."""
     prompts: Count = 16
     """States in a step, in place of `rl.prompts`: a rollout is one turn here, and seven in an episode."""
+    lr: PerScale = {EVERY: 1.0e-4}
+    """Learning rate, in place of `rl.lr`: pivots are of few kinds, and at the rate of whole episodes the other turns
+    fall apart (docs/pivot.md)."""
     beta: Annotated[float, Field(ge=0.0)] = 0.0
     """Weight of the KL term to the SFT policy; 0, as in the public recipes: none, and no reference model."""
     sft_epochs: Rate = 8.0

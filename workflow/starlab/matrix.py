@@ -106,7 +106,8 @@ def choices(row: Row, factor: str, experiment: Experiment) -> tuple[Any, ...]:
 def problems(experiment: Experiment) -> Iterator[tuple[tuple[int | str, ...], str]]:
     """What the sections cannot see one by one: (path in the file, what is wrong) for each unknown name."""
     ladder = experiment.policy.ladder
-    for section, value in (("sft", experiment.sft.lr), ("rl", experiment.rl.lr)):
+    rates = (("sft", experiment.sft.lr), ("rl", experiment.rl.lr), ("pivot", experiment.pivot.lr))
+    for section, value in rates:
         if EVERY not in value and set(value) != set(ladder):
             found = f"expected a number for each of {', '.join(ladder)}; got {', '.join(value)}"
             yield (section, "lr"), found

@@ -29,7 +29,7 @@ def of_cell(experiment: Experiment, cell: Cell) -> dict[str, Any]:
     settings: dict[str, Any] = {"candidates": pivot.candidates, "beta": pivot.beta}
     if PIVOTS[cell.algorithm].filtered:
         settings["mean_below"] = pivot.mean_below
-    lr = per_scale(rl.lr, cell.scale)
+    lr = per_scale(pivot.lr, cell.scale)
     return {**own, "reward": cell.reward, "lr": lr, **shared, "prompts": pivot.prompts, "settings": settings, **changed}
 
 
