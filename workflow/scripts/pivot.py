@@ -15,7 +15,7 @@ with Job(snakemake) as job:
     from starlab.pivot.profiling import load
     from starlab.pivot.stage import travel_turns
     from starlab.pivot.training import PivotSpec, train_pivot
-    from starlab.training.checkpoints import load_tokenizer
+    from starlab.training.checkpoints import load_model
     from starlab.training.lora import LoraSpec
     from starlab.training.sft import SftSpec, continue_sft
 
@@ -39,7 +39,7 @@ with Job(snakemake) as job:
             spec = PivotSpec.of(
                 algorithm, seed=seed, mean_below=own.get("mean_below", 1.0), beta=own["beta"], lora=adapters, **settings
             )
-            tokenizer = load_tokenizer(start.parent)
+            _, tokenizer = load_model(start.parent)
             demonstrations = [inputs["trajectories"], Path(files.queries), Path(files.training)]
             turns = travel_turns(*demonstrations, tokenizer, own["candidates"], seed)
             profile = load(inputs["profile"]) if "profile" in inputs else None

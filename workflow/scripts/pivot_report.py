@@ -9,13 +9,13 @@ with Job(snakemake) as job:
     from starlab.pivot import report, verifiers
     from starlab.pivot.profiling import load
     from starlab.pivot.stage import travel_turns
-    from starlab.training.checkpoints import load_tokenizer
+    from starlab.training.checkpoints import load_model
 
     files, settings, seed = snakemake.input, dict(snakemake.params.settings), int(snakemake.wildcards.seed)
     scale = snakemake.wildcards.scale
     inputs = {"samples": Path(files.samples)}
     with job.run(f"profile-{scale}", settings, inputs, {"scale": scale}) as log:
-        tokenizer = load_tokenizer(Path(files.model[0]).parent)
+        _, tokenizer = load_model(Path(files.model[0]).parent)
         demonstrations = [Path(path) for path in (files.trajectories, files.queries, files.training)]
         turns = travel_turns(*demonstrations, tokenizer, settings["candidates"], seed)
         judges = {name: verifiers.find(*named) for name, named in settings["verifiers"].items()}

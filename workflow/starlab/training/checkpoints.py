@@ -79,19 +79,14 @@ def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
     staging.rmdir()
 
 
-def load_tokenizer(folder: Path) -> Any:
-    """The tokenizer of a model folder, read from `tokenizer.json` as it stands: `AutoTokenizer` would see a Qwen2 model
-    and put Qwen2's own splitting around our vocabulary, which drops line breaks without a word.
-    """
-    from transformers import PreTrainedTokenizerFast
-
-    return PreTrainedTokenizerFast.from_pretrained(folder)
-
-
 def load_model(folder: Path) -> tuple[Any, Any]:
-    """(model, tokenizer) of a model folder, in float32 with SDPA attention."""
+    """(model, tokenizer) of a model folder, in float32 with SDPA attention.
+
+    The tokenizer is read from `tokenizer.json` as it stands: `AutoTokenizer` would see a Qwen2 model and put Qwen2's
+    own splitting around our vocabulary, which drops line breaks without a word.
+    """
     import torch
-    from transformers import AutoModelForCausalLM
+    from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
     from transformers.utils.logging import disable_progress_bar
 
     disable_progress_bar()
@@ -100,7 +95,7 @@ def load_model(folder: Path) -> tuple[Any, Any]:
             raise StarlabError(f"{folder / name}: missing; make the model that this run starts from again")
     try:
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa")
-        tokenizer = load_tokenizer(folder)
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     except Exception as error:  # safetensors, JSON and config readers each raise their own kinds
         raise StarlabError(f"{folder}: not a readable model ({error}); make it again") from error
     return model, tokenizer
