@@ -21,6 +21,7 @@ from . import checkpoints
 from .algorithms import Algorithm, make
 from .lora import LoraSpec, peft_config
 from .progress import COSTS, NOTHING_BEFORE, Measure, Progress
+from .progress import publish as publish_progress
 from .recording import Clock, Log, Record
 from .schedule import schedule
 
@@ -117,7 +118,7 @@ def train_rl(
     folder = checkpoint_folder or out / "checkpoints"
     folder.mkdir(parents=True, exist_ok=True)
     clock = Clock()
-    progress = Progress(folder / "progress.jsonl", spec.probe_every, spec.steps, measure, log)
+    progress = Progress(folder, spec.probe_every, spec.steps, measure, log)
     trainer, record = _build(spec, tasks, start, folder, log, kind, progress)
     updates = trainer.updates_per_step
     newest = checkpoints.newest(folder)
@@ -135,7 +136,7 @@ def train_rl(
     checkpoints.save_model(model, trainer.processing_class, out)
     checkpoints.prune(folder)
     shutil.copyfile(record.path, out / "metrics.jsonl")
-    progress.publish(out)
+    publish_progress(folder, out)
     summary = {
         "spec": asdict(spec),
         "step": spec.steps,
