@@ -3,9 +3,9 @@
     python benchmarks/pivot_cost.py --start results/sft/m/seed0 --trajectories results/sft/trajectories.jsonl \
         --queries results/data/queries/sft.jsonl --database results/data/training [--states 100] [--samples 8]
 
-Samples the same turns twice on one thread, with the K samples of a state as one request and as K requests of their own in
-separate calls, which is what sampling each by itself costs, and prints processor seconds and turns a second of both.
-Machines are shared: compare ratios on one machine.
+Samples the same turns twice on one thread, with the K samples of a state as one request and in K separate calls, which
+is what sampling each by itself costs, and prints processor seconds and turns a second of both. Machines are shared:
+compare ratios on one machine.
 """
 
 from __future__ import annotations
