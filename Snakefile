@@ -14,6 +14,7 @@ include: "rules/data.smk"
 include: "rules/policy.smk"
 include: "rules/sft.smk"
 include: "rules/rl.smk"
+include: "rules/pivot.smk"
 include: "rules/evaluation.smk"
 include: "rules/findings.smk"
 

@@ -80,3 +80,5 @@ PANELS = {
     "test": f"{RESULTS}/data/queries/test.jsonl",
     "unseen": f"{RESULTS}/data/queries/unseen.jsonl",
 }
+# What learning curves are measured on.
+VALIDATION = f"{RESULTS}/data/queries/validation.jsonl"

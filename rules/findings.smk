@@ -9,6 +9,7 @@ rule findings:
             reference=REFERENCES,
             seed=EXPERIMENT.seeds,
         ),
+        profiles=expand(f"{RESULTS}/pivot/{{scale}}/seed{{seed}}/card.json", scale=PROFILED, seed=EXPERIMENT.seeds),
         claims=EXPERIMENT.findings.claims,
     output:
         findings=f"{RESULTS}/findings.json",

@@ -11,6 +11,7 @@ rule run:
         tracking=ancient(rules.tracking_init.output),
         start=cell_start,
         queries=cell_queries,
+        validation=VALIDATION,
     output:
         model=expand(f"{RESULTS}/cells/{{{{cell}}}}/seed{{{{seed}}}}/{{file}}", file=WEIGHTS),
         metrics=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/metrics.jsonl",

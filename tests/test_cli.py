@@ -28,7 +28,7 @@ def cells(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, object]]:
 
 def test_cells_are_listed_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
     found = cells(capsys)
-    assert len(found) == 29
+    assert len(found) == 33
     assert found[CELL] == {
         "cell": CELL,
         "scale": "m",
@@ -59,7 +59,7 @@ def test_a_cell_s_state_follows_its_runs(project: Path, capsys: pytest.CaptureFi
 def test_cells_are_listed_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cells"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 31 and lines[-1].startswith("29 cells x 3 seeds:")
+    assert len(lines) == 35 and lines[-1].startswith("33 cells x 3 seeds:")
 
 
 def test_a_preset_is_laid_over(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,7 +111,7 @@ def test_power_tells_that_nothing_was_run(project: Path, capsys: pytest.CaptureF
     (project / "workflow").symlink_to(ROOT / "workflow")
     assert main(["power"]) == 0
     told = capsys.readouterr().out
-    assert told.count("not run") == 7 and "no contrast waits for more seeds" in told
+    assert told.count("not run") == 11 and "no contrast waits for more seeds" in told
 
 
 def test_a_plan_is_explained(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""29 cells, each once, and two cells of an axis differ in that axis alone."""
+"""33 cells, each once, and two cells of an axis differ in that axis alone."""
 
 from itertools import combinations, product
 from pathlib import Path
@@ -18,6 +18,8 @@ SETTINGS_OF = {
         "algorithm",
         *("refills", "overlong_share"),
         *("initial_share", "branch_probability", "entropy_weight", "probe_tokens", "attribution"),
+        # single turns come from the demonstrations and run no tools
+        *("queries", "noise", "max_calls", "prompts", "candidates", "mean_below", "beta", "lr"),
     },
     "mix": {"queries"},
     "size": {"queries"},
@@ -43,10 +45,13 @@ def paper_cells() -> set[str]:
     return rewards | algorithms | amounts | difficulties | noises
 
 
-def test_the_default_matrix_is_the_paper_s(experiment: Experiment) -> None:
+BEYOND = {f"m-macro-{name}-mixed1000-noise0" for name in ("pivot", "pivotall", "pivotstrict", "sftlong")}
+
+
+def test_the_default_matrix_is_the_paper_s_and_pivotrl_s(experiment: Experiment) -> None:
     cells = matrix.expand(experiment)
-    assert [cell.name for cell in cells if cell.name not in paper_cells()] == []
-    assert len(cells) == len({cell.name for cell in cells}) == len(paper_cells()) == 29
+    assert [cell.name for cell in cells if cell.name not in paper_cells() | BEYOND] == []
+    assert len(cells) == len({cell.name for cell in cells}) == len(paper_cells()) + 4 == 33
 
 
 def test_references_are_base_and_sft_of_each_scale(experiment: Experiment) -> None:
@@ -55,7 +60,7 @@ def test_references_are_base_and_sft_of_each_scale(experiment: Experiment) -> No
 
 def test_axes_share_cells(experiment: Experiment) -> None:
     cells = {cell.name: cell for cell in matrix.expand(experiment)}
-    assert cells["m-macro-grpo-mixed1000-noise0"].axes == ("reward", "algorithm", "noise")
+    assert cells["m-macro-grpo-mixed1000-noise0"].axes == ("reward", "algorithm", "noise", "pivot")
     assert cells["m-curriculum-grpo-mixed1000-noise0"].axes == ("reward", "amount", "difficulty")
 
 
@@ -87,6 +92,8 @@ def test_cells_that_differ_in_one_factor_differ_in_its_settings_alone(experiment
     for first, second in combinations(matrix.expand(experiment), 2):
         factors = matrix.differing_factors(first, second)
         if set(first.axes) & set(second.axes) and len(factors) == 1:
+            if "sftlong" in (first.algorithm, second.algorithm):
+                continue  # supervised: it shares no setting of reinforcement learning
             compared += 1
             moved = set(matrix.diff(experiment, first, second))
             assert moved and moved <= SETTINGS_OF[factors[0]], (first.name, second.name, moved)
@@ -122,6 +129,42 @@ def test_an_algorithm_s_own_settings_reach_its_cells_only(experiment: Experiment
     for cell in matrix.expand(experiment):
         moved = matrix.settings(experiment, cell) != matrix.settings(other, cell)
         assert moved == (cell.algorithm == "dapo")
+
+
+def test_pivot_settings_reach_the_cells_on_demonstrations_only(experiment: Experiment) -> None:
+    names = {"samples": set(), "mean_below": {"pivot", "pivotstrict"}, "beta": {"pivot", "pivotall", "pivotstrict"}}
+    for field, reached in {**names, "sft_epochs": {"sftlong"}, "prompts": names["beta"]}.items():
+        changed = experiment.model_dump()
+        changed["pivot"][field] = {"mean_below": 0.5}.get(field, 3)
+        other = validate(changed)
+        moved = {
+            cell.algorithm
+            for cell in matrix.expand(experiment)
+            if matrix.settings(experiment, cell) != matrix.settings(other, cell)
+        }
+        assert moved == reached, field
+
+
+def test_the_ablations_of_pivot_differ_from_it_in_one_thing_each(experiment: Experiment) -> None:
+    pivot, everything, strict = (
+        matrix.parse(f"m-macro-{a}-mixed1000-noise0") for a in ("pivot", "pivotall", "pivotstrict")
+    )
+    assert set(matrix.diff(experiment, pivot, everything)) == {"algorithm", "mean_below"}
+    assert set(matrix.diff(experiment, pivot, strict)) == {"algorithm"}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"algorithm": ["grpo", "pivot"], "noise": [0, 5]}, "pivot call no tools in training: their noise is 0"),
+        ({"algorithm": "pivotall", "reward": ["macro", "curriculum"]}, "take another than curriculum"),
+    ],
+)
+def test_what_single_turns_cannot_have_is_refused(experiment: Experiment, row: dict, message: str) -> None:
+    changed = experiment.model_dump(exclude_none=True)
+    changed["matrix"]["axes"] = [{"axis": "pivot", **row}]
+    with pytest.raises(StarlabError, match=message):
+        validate(changed)
 
 
 def test_settings_are_plain_values(experiment: Experiment) -> None:

@@ -42,7 +42,9 @@ def findings(root: Path) -> Findings:
 def test_a_partial_matrix_gives_all_files(root: Path, tmp_path: Path) -> None:
     build_findings(root, CLAIMS, tmp_path, CELLS, [0, 1], planned_cells=[ARPO])
     document = json.loads((tmp_path / "findings.json").read_text())
-    assert document["verdicts"] == {f"T{n}": "not run" for n in range(1, 7)} | {"T7": "undecided"}
+    assert document["verdicts"] == {f"T{n}": "not run" for n in range(1, 7)} | {"T7": "undecided"} | {
+        f"P{n}": "not run" for n in range(1, 5)
+    }
     assert {entry["verdict"] for f in document["findings"] for entry in f["contrasts"]} == {
         "undecided",
         "not run",
@@ -52,7 +54,7 @@ def test_a_partial_matrix_gives_all_files(root: Path, tmp_path: Path) -> None:
         for ending in ("svg", "png"):
             assert (tmp_path / "figures" / f"T{number}.{ending}").stat().st_size > 5_000
     page = (tmp_path / "overview.html").read_text()
-    assert page.count("data:image/svg+xml;base64,") == 7
+    assert page.count("data:image/svg+xml;base64,") == 11
     assert "not about Qwen2.5" in page
     text = (tmp_path / "findings.md").read_text()
     for words in (

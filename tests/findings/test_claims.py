@@ -21,9 +21,11 @@ CONTRASTS = [
 ]
 
 
-def test_seven_findings_each_with_a_primary_contrast() -> None:
+def test_seven_findings_and_four_of_pivotrl_each_with_a_primary_contrast() -> None:
     findings = load_claims().findings
-    assert [finding.id for finding in findings] == ["T1", "T2", "T3", "T4", "T5", "T6", "T7"]
+    assert [finding.id for finding in findings] == [f"T{n}" for n in range(1, 8)] + [f"P{n}" for n in range(1, 5)]
+    assert {finding.system for finding in findings[:7]} == {"Agent-STAR"}
+    assert {finding.system for finding in findings[7:]} == {"PivotRL"}
     assert all(finding.primaries for finding in findings)
 
 

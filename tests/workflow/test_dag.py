@@ -93,7 +93,7 @@ def test_a_tracking_setting_reruns_nothing(finished: tuple[Path, Snakemake]) -> 
     assert dry(finished, matrix() + "tracking: {enabled: false}\n") == {}
 
 
-def test_the_default_experiment_is_29_cells_of_three_seeds_from_shipped_models(
+def test_the_default_experiment_is_33_cells_of_three_seeds_from_shipped_models(
     tmp_path: Path, fresh: Snakemake
 ) -> None:
     for scale in "sml":
@@ -101,7 +101,8 @@ def test_the_default_experiment_is_29_cells_of_three_seeds_from_shipped_models(
             (tmp_path / "models" / scale).mkdir(parents=True, exist_ok=True)
             (tmp_path / "models" / scale / name).touch()
     jobs = fresh("--dry-run").jobs
-    assert jobs["run"] == 29 * 3 and jobs["reference"] == 6 * 3 and jobs["sft"] == 3 * 3
+    assert jobs["run"] == 29 * 3 and jobs["pivot"] == 4 * 3 and jobs["reference"] == 6 * 3 and jobs["sft"] == 3 * 3
+    assert jobs["profile"] == jobs["profile_report"] == 3, "the two cells that filter share the profile of their seed"
     assert "pretrain" not in jobs
 
 

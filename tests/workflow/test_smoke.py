@@ -15,17 +15,19 @@ from starlab.tracking import Store
 TINY = """
 data: {panels: {sft: 120, validation: 4, test: 6, unseen: 4, questions: 1}}
 sft: {teacher: {trajectories: 24}}
-rl: {steps: 2, prompts: 2, save_every: 1}
+rl: {steps: 2, prompts: 2, save_every: 1, probe_every: 1}
 matrix:
   axes:
     - {axis: algorithm, algorithm: [grpo, dapo]}
     - {axis: noise, noise: [0, 10]}
+    - {axis: pivot, algorithm: [grpo, pivot]}
 """
 PRESETS = ("--configfile", "presets/smoke.yaml", "tiny.yaml")
 CELLS = {
     "s-macro-grpo-mixed20-noise0",
     "s-macro-dapo-mixed20-noise0",
     "s-macro-grpo-mixed20-noise10",
+    "s-macro-pivot-mixed20-noise0",
 }
 REFERENCES = {"base-s", "sft-s"}
 
@@ -85,9 +87,28 @@ def test_tool_failures_happen_in_the_noisy_cell_only(smoke: tuple[Path, Snakemak
         assert spec["algorithm"] == ("dapo" if "dapo" in cell else "grpo")
 
 
+def test_every_run_counts_its_cost_and_single_turns_are_profiled_first(smoke: tuple[Path, Snakemake, Outcome]) -> None:
+    results, _, _ = smoke
+    for cell in CELLS:
+        run = results / "cells" / cell / "seed0"
+        compute = read(run / "train.json")["compute"]
+        assert compute["train_turns"] > 0 and compute["generated_tokens"] > 0
+        assert compute["train_seconds"] > 0 and compute["train_processor_seconds"] > 0
+        assert (compute["profile_turns"] > 0) == ("pivot" in cell)
+        points = [json.loads(line) for line in (run / "progress.jsonl").read_text().splitlines()]
+        assert [point["step"] for point in points] == [0, 1, 2]
+        assert all(0 <= point["validation/greedy/success"] <= 1 for point in points)
+    pivot = read(results / "cells/s-macro-pivot-mixed20-noise0/seed0/train.json")["compute"]
+    assert pivot["train_turns"] == 2 * 4 * 8, "steps x states x group"
+    profile = read(results / "pivot/s/seed0/card.json")
+    assert profile["turns"] == profile["states"] * 4 == pivot["profile_turns"]
+    assert 0 <= profile["verifiers"]["functional/macro"]["zero_signal"] <= 1
+    assert "## What success costs" in (results / "findings.md").read_text()
+
+
 def test_findings_are_told(smoke: tuple[Path, Snakemake, Outcome]) -> None:
     results, _, _ = smoke
-    assert len(read(results / "findings.json")["findings"]) == 7
+    assert len(read(results / "findings.json")["findings"]) == 11
     for name in ("findings.md", "overview.html", "figures/T1.svg"):
         assert (results / name).stat().st_size > 0
 
@@ -98,7 +119,7 @@ def test_mlflow_has_one_finished_run_for_each(
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     client, experiment = Store(smoke[0]).open()
     runs = {run.info.run_name: run for run in client.search_runs([experiment])}
-    assert set(runs) == {f"{name}/seed0" for name in CELLS | REFERENCES | {"sft-s"}}
+    assert set(runs) == {f"{name}/seed0" for name in CELLS | REFERENCES | {"sft-s", "profile-s"}}
     assert {run.info.status for run in runs.values()} == {"FINISHED"}
     run = runs["s-macro-grpo-mixed20-noise10/seed0"]
     wanted = {"reward": "macro", "noise": "10", "axes": "noise", "stage": "rl", "seed": "0"}

@@ -7,6 +7,8 @@ from starlab.job import Job
 with Job(snakemake) as job:
     from starlab import matrix
     from starlab.evaluation import run as evaluation
+    from starlab.evaluation.panels import travel_panel
+    from starlab.evaluation.probe import probe
     from starlab.measures import headline
     from starlab.training.lora import LoraSpec
     from starlab.training.rl import RlSpec, train_rl
@@ -26,9 +28,11 @@ with Job(snakemake) as job:
         panels, folder = job.panels(), log.folder.path
         world = panels[0].tasks[0].database  # the test panel's is the one to train in
         tasks = [TravelTask(query, world) for query in load_queries(inputs["queries"])]
-        train_rl(spec, tasks, start.parent, folder, log.step, log.folder.checkpoints, log.alarm)
-        header = {"cell": name, "seed": seed, "scale": scale, "config_sha256": log.run.fingerprint}
         how = evaluation.Settings(**snakemake.params.evaluation)
+        validation = travel_panel("validation", Path(snakemake.input.validation), Path(snakemake.input.training))
+        measure = probe(validation, how, seed)
+        train_rl(spec, tasks, start.parent, folder, log.step, log.folder.checkpoints, measure=measure)
+        header = {"cell": name, "seed": seed, "scale": scale, "config_sha256": log.run.fingerprint}
         result = evaluation.run(folder, panels, how, seed, folder, header=header)
         log.evaluation(result, spec.steps)
     job.say(f"{log.run.title}: {headline(result)}")

@@ -201,12 +201,35 @@ class Rl(Section):
     """Steps between checkpoints; a killed run resumes from the last one."""
     backend: Literal["engine", "vllm_colocate", "vllm_server"] = "engine"
     """Who generates rollouts: this package's engine, or vLLM on GPUs beside the trainer or on a server."""
+    probe_every: Annotated[int, Field(ge=0)] = 20
+    """Steps between measurements on the validation panel, for learning curves; 0: none."""
     dapo: Dapo = Dapo()
     """What only dapo has."""
     arpo: Arpo = Arpo()
     """What only arpo has."""
     arpo_random: ArpoRandom = ArpoRandom()
     """What only the control of arpo has."""
+
+
+class Pivot(Section):
+    """PivotRL (arXiv 2603.21383): single turns of the SFT demonstrations, where they carry signal; else as `rl`
+    says. The paper publishes no number for `samples`, `mean_below` and `beta`: these are ours (docs/pivot.md)."""
+
+    candidates: Count = 2000
+    """Turns of the demonstrations that are profiled, drawn by the run seed; the paper takes all."""
+    samples: Annotated[int, Field(ge=2)] = 8
+    """Turns sampled from each of them by the frozen SFT policy (K)."""
+    mean_below: Annotated[float, Field(gt=0.0, le=1.0)] = 0.6
+    """A pivot's mean reward is strictly below this, and its rewards differ (lambda)."""
+    prompts: Count = 16
+    """States in a step, in place of `rl.prompts`: a rollout is one turn here, and seven in an episode."""
+    lr: PerScale = {EVERY: 1.0e-4}
+    """Learning rate, in place of `rl.lr`: pivots are of few kinds, and at the rate of whole episodes the other turns
+    fall apart (docs/pivot.md)."""
+    beta: Annotated[float, Field(ge=0.0)] = 0.0
+    """Weight of the KL term to the SFT policy; 0, as in the public recipes: none, and no reference model."""
+    sft_epochs: Rate = 8.0
+    """Passes over the demonstrations in `sftlong`: about as many updates as the cells on pivots make."""
 
 
 class Evaluation(Section):
@@ -254,7 +277,8 @@ class Row(Section):
     reward: OneOrMore[str] | None = None
     """Rewards, from `starlab/rewards.py`."""
     algorithm: OneOrMore[str] | None = None
-    """Algorithms, from `starlab/training/algorithms/`."""
+    """Algorithms, from `starlab/training/algorithms/`; or pivot, pivotall, pivotstrict, sftlong, which train on the SFT
+    demonstrations whatever `mix` and `size` say."""
     mix: OneOrMore[Mix] | None = None
     """Difficulty of the training queries: mixed is easy, medium and hard as 4:3:3."""
     size: OneOrMore[Count] | None = None
@@ -317,6 +341,8 @@ class Experiment(Section):
     """Supervised fine-tuning."""
     rl: Rl = Rl()
     """Reinforcement learning."""
+    pivot: Pivot = Pivot()
+    """Training on single turns."""
     evaluation: Evaluation = Evaluation()
     """Evaluation."""
     findings: Findings = Findings()

@@ -27,6 +27,8 @@ from .tracking import RunLogger, Store
 if TYPE_CHECKING:
     from .evaluation.panels import Panel
 
+STAGES = {"run": "rl", "pivot": "rl", "reference": "evaluation", "profile_report": "profile"}
+"""What a rule's runs are called; other rules are called as they are."""
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 PANELS = ("test", "training", "unseen", "unseen_world", "knowledge", "questions")
 """Names of the inputs that policies are measured on."""
@@ -92,7 +94,7 @@ class Job:
         """
         folder = Folder(Path(str(self.snakemake.output[0])).parent)
         seed = int(self.snakemake.wildcards.seed)
-        stage = {"run": "rl", "reference": "evaluation"}.get(self.snakemake.rule, self.snakemake.rule)
+        stage = STAGES.get(self.snakemake.rule, self.snakemake.rule)
         identity = deepcopy(dict(settings))
         identity |= {"inputs": {key: content_sha256(path) for key, path in inputs.items()}}
         evaluation = self.snakemake.params.get("evaluation")

@@ -17,6 +17,8 @@ from typing import Any
 from .config import Experiment, Row
 from .errors import StarlabError, nearest
 from .fields import EVERY, per_scale
+from .pivot import settings as demonstrations
+from .pivot.cells import ON_DEMONSTRATIONS, PIVOTS
 
 FACTORS = ("scale", "reward", "algorithm", "mix", "size", "noise")
 PATTERN = re.compile(
@@ -60,10 +62,10 @@ class Cell:
 
 
 def algorithms() -> frozenset[str]:
-    """The names that `starlab/training/algorithms/` registers."""
+    """The names that `starlab/training/algorithms/` and `starlab/pivot/` register."""
     from .training.algorithms import ALGORITHMS
 
-    return frozenset(ALGORITHMS)
+    return frozenset(ALGORITHMS) | ON_DEMONSTRATIONS
 
 
 def rewards() -> frozenset[str]:
@@ -104,7 +106,8 @@ def choices(row: Row, factor: str, experiment: Experiment) -> tuple[Any, ...]:
 def problems(experiment: Experiment) -> Iterator[tuple[tuple[int | str, ...], str]]:
     """What the sections cannot see one by one: (path in the file, what is wrong) for each unknown name."""
     ladder = experiment.policy.ladder
-    for section, value in (("sft", experiment.sft.lr), ("rl", experiment.rl.lr)):
+    rates = (("sft", experiment.sft.lr), ("rl", experiment.rl.lr), ("pivot", experiment.pivot.lr))
+    for section, value in rates:
         if EVERY not in value and set(value) != set(ladder):
             found = f"expected a number for each of {', '.join(ladder)}; got {', '.join(value)}"
             yield (section, "lr"), found
@@ -119,6 +122,13 @@ def problems(experiment: Experiment) -> Iterator[tuple[tuple[int | str, ...], st
                 if value not in valid:
                     found = f"no {factor} is called {value!r}; {nearest(value, valid)}"
                     yield ("matrix", "axes", index, factor), found
+        named = ON_DEMONSTRATIONS.intersection(choices(row, "algorithm", experiment))
+        if named and set(choices(row, "noise", experiment)) != {0}:
+            found = f"{', '.join(sorted(named))} call no tools in training: their noise is 0, in a row of their own"
+            yield ("matrix", "axes", index, "noise"), found
+        if named & set(PIVOTS) and "curriculum" in choices(row, "reward", experiment):
+            found = "turns are profiled once, so their reward cannot change on the way; take another than curriculum"
+            yield ("matrix", "axes", index, "reward"), found
     names = [cell.name for cell in expand(experiment)]
     for name in experiment.matrix.overrides:
         if name not in names:
@@ -142,6 +152,8 @@ def unknown(name: str, names: Iterable[str]) -> str:
 
 def settings(experiment: Experiment, cell: Cell) -> dict[str, Any]:
     """All that a run of `cell` depends on beside its seed, as plain values; nothing else can rerun it."""
+    if cell.algorithm in ON_DEMONSTRATIONS:
+        return demonstrations.of_cell(experiment, cell)
     common = experiment.rl.model_dump(exclude={"lr", *(algorithms() | frozenset(ANNOUNCED))})
     own = getattr(experiment.rl, cell.algorithm, None)
     lora = experiment.policy.ladder[cell.scale].lora
@@ -176,7 +188,7 @@ def diff(experiment: Experiment, first: Cell, second: Cell) -> dict[str, tuple[A
     """Every setting in which two cells differ, with both values (None: the cell has no such setting)."""
     one, other = settings(experiment, first), settings(experiment, second)
     for values in (one, other):
-        values |= values.pop("settings")
+        values |= values.pop("settings", {})
     names = [*one, *(name for name in other if name not in one)]
     return {name: (one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name)}
 

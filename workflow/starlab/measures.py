@@ -15,12 +15,15 @@ EVALUATION = re.compile(r"(validation|test|unseen|knowledge)/(greedy|sampled|coo
 """Metrics of an evaluation: panel/decoding/metric, or panel/decoding/level/metric and
 panel/decoding/check/name."""
 
+PROFILE = re.compile(r"profile/(functional/[a-z]+|strict)/(zero_signal|kept|mean)")
+"""Metrics of a profile: share of turns without signal, share kept by the filter, mean reward."""
+
 DECODINGS = ("greedy", "sampled", "cool")
 
 
 def known(name: str) -> bool:
     """Whether a metric of this name may be logged."""
-    return name in STEP or EVALUATION.fullmatch(name) is not None
+    return name in STEP or any(pattern.fullmatch(name) for pattern in (EVALUATION, PROFILE))
 
 
 def evaluation_measures(evaluation: Mapping[str, Any]) -> dict[str, float]:

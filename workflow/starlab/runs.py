@@ -167,7 +167,7 @@ class Folder:
 
 def folders(results: Path) -> Iterator[Folder]:
     """Every run folder under `results`, of all stages, in a stable order."""
-    for pattern in ("sft/*/seed*", "references/*/seed*", "cells/*/seed*"):
+    for pattern in ("sft/*/seed*", "pivot/*/seed*", "references/*/seed*", "cells/*/seed*"):
         for path in sorted(results.glob(pattern)):
             if path.is_dir():
                 yield Folder(path)

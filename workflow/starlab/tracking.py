@@ -32,7 +32,10 @@ FLUSH_AFTER = 10.0
 """Seconds after which a batch is sent anyway, so that the web page follows the run."""
 KEY = "run"
 """The tag that holds a run's key."""
-ARTIFACTS = ("metrics.jsonl", "train.json", "evaluation.json", "queries.jsonl", "card.json", "done.json")
+ARTIFACTS = (
+    "metrics.jsonl", "progress.jsonl", "train.json", "evaluation.json", "queries.jsonl", "card.json", "done.json",
+    "profile.md", "profile.svg",
+)  # fmt: skip
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -88,6 +88,7 @@ def build_findings(
     expected_cells: the cells that this experiment trains (references follow from their scales);
     planned_cells: cells of the matrix that no code trains yet. Same results, same bytes.
     """
+    from starlab.findings import compute as costs
     from starlab.findings import figures, page, report  # matplotlib takes seconds to import
 
     findings = compute(
@@ -103,6 +104,7 @@ def build_findings(
                 if (score := findings.score(cell, metric)) is not None
             }
             figures.save(figures.draw(result, scores, findings.paper), out_dir / "figures", result.finding.id)
+        costs.draw(findings, lambda figure: figures.save(figure, out_dir / "figures", "compute"))
         text = json.dumps(report.as_json(findings), indent=1, ensure_ascii=False, allow_nan=False)
         (out_dir / "findings.json").write_text(text + "\n", encoding="utf-8")
         (out_dir / "findings.md").write_text(report.as_markdown(findings), encoding="utf-8")

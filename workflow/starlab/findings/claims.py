@@ -161,7 +161,7 @@ class _Reader:
 
     def finding(self, value: object, index: int) -> Finding:
         place = f"findings[{index}]"
-        fields = self.mapping(value, place, ("id", "title", "text", "contrasts", "figure"))
+        fields = self.mapping(value, place, ("id", "title", "text", "contrasts", "figure"), ("system",))
         name = self.text(fields["id"], f"{place}.id")
         contrasts = tuple(
             self.contrast(entry, name, position)
@@ -171,7 +171,9 @@ class _Reader:
         if not any(contrast.primary for contrast in contrasts):
             self.fail(name, "no contrast is primary, so nothing decides the finding")
         title, text = (self.text(fields[key], f"{name}.{key}") for key in ("title", "text"))
-        return Finding(name, title, text, contrasts, self.figure(fields["figure"], f"{name}.figure"))
+        figure = self.figure(fields["figure"], f"{name}.figure")
+        system = self.text(fields.get("system", Finding.system), f"{name}.system")
+        return Finding(name, title, text, contrasts, figure, system)
 
     def figure(self, value: object, place: str) -> FigureSpec:
         fields = self.mapping(value, place, ("x", "metrics", "cells"), ("hue", "style"))

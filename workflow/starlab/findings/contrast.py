@@ -113,6 +113,8 @@ class Finding:
     text: str
     contrasts: tuple[Contrast, ...]
     figure: FigureSpec
+    system: str = "Agent-STAR"
+    """The system that the finding is about; findings of one system stand together under its name."""
 
     @property
     def primaries(self) -> tuple[Contrast, ...]:

@@ -66,16 +66,20 @@ def draw(result: FindingResult, scores: dict[tuple[str, Metric], CellScore], pap
     with plt.rc_context(STYLE), sns.axes_style("whitegrid", {"axes.edgecolor": "0.6", "grid.color": "0.9"}):
         figure = plt.figure(figsize=(11.0, height), layout="constrained")
         grid = figure.add_gridspec(rows, 3, width_ratios=(1.0, 1.0, 1.25))
+        theirs = result.finding.system == Finding.system  # the other system's paper measures other benchmarks
         for row, metric in enumerate(spec.metrics):
-            left = figure.add_subplot(grid[row, 0])
-            right = figure.add_subplot(grid[row, 1])
+            right = figure.add_subplot(grid[row, 1] if theirs else grid[row, :2])
             name = PANEL_NAMES[metric.panel]
-            top = max(_levels(left, spec, metric, {}, paper), _levels(right, spec, metric, scores, None), 10.0)
-            for axes in (left, right):
+            panels = [right]
+            top = max(_levels(right, spec, metric, scores, None), 10.0)
+            if theirs:
+                panels.insert(0, left := figure.add_subplot(grid[row, 0]))
+                top = max(_levels(left, spec, metric, {}, paper), top)
+                left.set_title(f"Paper, {'seven QA sets' if metric.panel == 'knowledge' else 'TravelPlanner test'}")
+            for axes in panels:
                 axes.set_ylim(0, min(1.08 * top, 104.0))
-            left.set_title(f"Paper, {'seven QA sets' if metric.panel == 'knowledge' else 'TravelPlanner test'}")
             right.set_title(f"Here, {name}, {metric.decoding}")
-            left.set_ylabel(f"{KEY_NAMES.get(metric.key, metric.key)} (%)")
+            panels[0].set_ylabel(f"{KEY_NAMES.get(metric.key, metric.key)} (%)")
         _forest(figure.add_subplot(grid[:, 2]), result.contrasts, paper)
         _legend(figure, spec)
         figure.suptitle(f"{result.finding.id}  {result.finding.title}: {result.verdict}", fontsize=12)

@@ -7,7 +7,7 @@ import re
 from html import escape
 from pathlib import Path
 
-from starlab.findings import learning, tables
+from starlab.findings import compute, learning, tables
 from starlab.findings.build import Findings
 from starlab.findings.tables import Table
 from starlab.findings.verdicts import FindingResult
@@ -34,7 +34,8 @@ def as_html(findings: Findings, figures: Path) -> str:
         f"<p class=scope>Verdicts {escape(findings.scope)}.</p>",
         _table(tables.summary_table(findings)),
         f"<p>{escape(tables.READING)}</p>",
-        *(_section(findings, result, figures) for result in findings.found),
+        *_sections(findings, figures),
+        *_costs(findings, figures),
         "<h2>Learning beside sharpening</h2>",
         f"<p>{escape(learning.READING)}</p>",
         _table(learning.table(findings)),
@@ -48,14 +49,40 @@ def as_html(findings: Findings, figures: Path) -> str:
     return f"<!doctype html>\n<html lang=en><head>{head}</head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
 
 
+def _sections(findings: Findings, figures: Path) -> list[str]:
+    """All findings, those of one system under its name."""
+    parts: list[str] = []
+    system = ""
+    for result in findings.found:
+        if system and result.finding.system != system:
+            parts.append(f"<h1>{escape(result.finding.system)}</h1>")
+        system = result.finding.system
+        parts.append(_section(findings, result, figures))
+    return parts
+
+
+def _costs(findings: Findings, figures: Path) -> list[str]:
+    """What success cost, where the experiment trains on single turns."""
+    if not compute.shown(findings.results):
+        return []
+    parts = ["<h2>What success costs</h2>", f"<p>{escape(compute.READING)}</p>", _table(compute.cost_table(findings))]
+    if (figures / "compute.svg").exists():
+        parts += [_image(figures / "compute.svg", "success against cost"), _table(compute.reach_table(findings))]
+    return parts
+
+
+def _image(path: Path, title: str) -> str:
+    data = base64.b64encode(path.read_bytes()).decode()
+    return f"<img alt='{escape(title, quote=True)}' src='data:image/svg+xml;base64,{data}'>"
+
+
 def _section(findings: Findings, result: FindingResult, figures: Path) -> str:
     finding = result.finding
-    image = base64.b64encode((figures / f"{finding.id}.svg").read_bytes()).decode()
     command = tables.rerun_text(findings, result)
     parts = [
         f"<h2 id={finding.id}>{finding.id} {escape(finding.title)} {_badge(str(result.verdict))}</h2>",
         f"<p>{escape(finding.text)}</p><p>{escape(tables.finding_summary(result))}.</p>",
-        f"<img alt='{escape(finding.title, quote=True)}' src='data:image/svg+xml;base64,{image}'>",
+        _image(figures / f"{finding.id}.svg", finding.title),
         _details("Contrasts", _table(tables.contrast_table(findings, result)), is_open=True),
         _details(
             "Scores of the cells, greedy and sampled",

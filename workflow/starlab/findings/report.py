@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from starlab.findings import learning, tables
+from starlab.findings import compute, learning, tables
 from starlab.findings.build import DECODED, Findings
 from starlab.findings.verdicts import ComponentResult, ContrastResult, FindingResult
 
@@ -20,6 +20,7 @@ def as_json(findings: Findings) -> dict[str, Any]:
         "scope": findings.scope,
         "verdicts": {result.finding.id: str(result.verdict) for result in findings.found},
         "findings": [_finding_json(findings, result) for result in findings.found],
+        "compute": [_curve_json(curve) for curve in compute.curves(findings.results)],
         "learning": [_gain_json(gain) for gain in learning.gains(findings)],
         "levels": [_score_json(findings, cell) for cell in results.expected],
         "runs": {
@@ -132,6 +133,11 @@ def _gain_json(gain: learning.Gain) -> dict[str, Any]:
     }
 
 
+def _curve_json(curve: compute.Curve) -> dict[str, Any]:
+    points = [[point["train_turns"], _rounded(point[compute.SUCCESS])] for point in curve.points]
+    return {"cell": curve.cell, "seed": curve.seed, **curve.spent, "success_by_turns": points}
+
+
 def _rounded(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else round(100 * value, 3) + 0.0
 
@@ -148,8 +154,12 @@ def as_markdown(findings: Findings) -> str:
         tables.READING,
     ]
     seeds = ", ".join(str(seed) for seed in findings.results.seeds)
+    system = ""
     for result in findings.found:
         finding = result.finding
+        if system and finding.system != system:
+            parts.append(f"# {finding.system}")
+        system = finding.system
         cells = ", ".join(f"`{cell}`" for cell in finding.cells)
         parts += [
             f"## {finding.id} {finding.title}: {result.verdict}",
@@ -162,6 +172,10 @@ def as_markdown(findings: Findings) -> str:
         ]
         if command := tables.rerun_text(findings, result):
             parts.append(f"One run again: `{command}`")
+    if compute.shown(findings.results):
+        parts += ["## What success costs", compute.READING, markdown_table(compute.cost_table(findings))]
+        if any(curve.points for curve in compute.curves(findings.results)):
+            parts += ["![compute](figures/compute.png)", markdown_table(compute.reach_table(findings))]
     parts += ["## Learning beside sharpening", learning.READING, markdown_table(learning.table(findings))]
     parts.append("## Runs that are missing")
     gaps = findings.results.gaps

@@ -45,7 +45,7 @@ def format_errors(rows: Sequence[Row]) -> bool:
 
 def reward_without_success(rows: Sequence[Row]) -> bool:
     """The reward rises while success falls (by over 0.05): the policy finds reward that is not in the task."""
-    if len(rows) < 2 * WINDOW:
+    if len(rows) < 2 * WINDOW or "success" not in rows[-1]:  # single turns have no success of their own
         return False
     lost = _before(rows, "success") - _last(rows, "success")
     return lost > SUCCESS_LOST and _last(rows, "reward") > _before(rows, "reward")

@@ -38,6 +38,9 @@ RL: Mapping[str, str] = {
     "branches": "episodes of the step that branched off another (arpo)",
     "total_episodes": "episodes generated since the start",
     "total_generated_tokens": "tokens sampled since the start",
+    "total_rollout_turns": "assistant turns sampled since the start",
+    "total_seconds": "wall time of all steps so far",
+    "total_processor_seconds": "processor time of all steps so far",
     "loss": "policy loss, mean of the step's updates",
     "entropy": "mean entropy of the policy at the tokens it sampled, at the sampling temperature, in nats",
     "clip_share": "share of trained tokens whose ratio was clipped",
@@ -51,7 +54,16 @@ RL: Mapping[str, str] = {
     "rollout_seconds": "wall time of generation and scoring",
     "train_seconds": "wall time of the updates",
     "step_seconds": "wall time of the step",
+    "processor_seconds": "processor time of the step",
 }
+
+PIVOT: Mapping[str, str] = {
+    "answers": "share of turns that answer",
+    "answer_reward": "mean reward of turns that answer",
+    "call_reward": "mean reward of turns that call a tool",
+    "kl": "mean estimate of the divergence from the frozen policy at trained tokens, in nats",
+}
+"""What runs on single turns have beside those of `RL` that make sense for one turn; `kl` only with a KL term."""
 
 SFT: Mapping[str, str] = {
     "loss": "cross-entropy per assistant token",
@@ -61,7 +73,8 @@ SFT: Mapping[str, str] = {
     "lr": "learning rate",
     "total_tokens": "tokens seen since the start",
     "step_seconds": "wall time of the step",
+    "processor_seconds": "processor time of the step",
 }
 
-STEP: Mapping[str, str] = {**SFT, **RL}
+STEP: Mapping[str, str] = {**SFT, **PIVOT, **RL}
 """Every name."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import rewards
 from ..errors import StarlabError, nearest
@@ -21,12 +21,17 @@ from . import checkpoints
 from .alarms import ALARMS, meaning, raised
 from .algorithms import Algorithm, make
 from .lora import LoraSpec, peft_config
+from .progress import COSTS, NOTHING_BEFORE, Measure, Progress
+from .progress import publish as publish_progress
 from .recording import Clock, Log, Record
 from .schedule import schedule
 
 SUMMARY = "train.json"
 Alarm = Callable[[str, int, str], None]
 """(name, step, what it means): told when an alarm is raised, e.g. to MLflow."""
+
+if TYPE_CHECKING:
+    from .collection import Collected
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +68,8 @@ class RlSpec:
     max_turn_tokens: int = 256
     save_every: int = 20
     """Steps between checkpoints."""
+    probe_every: int = 0
+    """Steps between measurements of the policy in training; 0: none. They change nothing in the run."""
     rows: int = 64
     """Episodes that are generated at a time."""
     lora: LoraSpec | None = None
@@ -88,6 +95,24 @@ class RlSpec:
         return make(self.algorithm, {**shared, **self.settings})
 
 
+class Collects(Protocol):
+    """What gathers a step's groups."""
+
+    def collect(self, ids: Sequence[str], step: int) -> Collected: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of rollout other than whole episodes, with what it needs."""
+
+    gather: Callable[[Any, Any], Collects]
+    """(trainer, tokenizer) -> what collects with the trainer's model."""
+    trainer: type[Any]
+    """A `RolloutTrainer`."""
+    spent: Mapping[str, float] = field(default_factory=dict)
+    """What it cost before the first step, by the names of `NOTHING_BEFORE`."""
+
+
 def train_rl(
     spec: RlSpec,
     tasks: Sequence[Task],
@@ -96,6 +121,9 @@ def train_rl(
     log: Log | None = None,
     checkpoint_folder: Path | None = None,
     alarm: Alarm | None = None,
+    *,
+    kind: Kind | None = None,
+    measure: Measure | None = None,
 ) -> dict[str, Any]:
     """Train the model in folder `start` on `tasks` and write model, `metrics.jsonl` and `train.json` into
     `out`.
@@ -105,16 +133,18 @@ def train_rl(
     same bytes; if the training is finished already, only the outputs are written again. SIGTERM and Ctrl-C end it
     after the step in progress, with a checkpoint (`Killed`).
 
-    `log` hears every step once, `alarm` every alarm (at a resume also the earlier ones). Returns the content of
-    `train.json`.
+    `log` hears every step once, `alarm` every alarm (at a resume also the earlier ones). With `measure` and
+    `spec.probe_every` the policy is measured now and then, into `progress.jsonl`. Returns the content of `train.json`.
     """
     folder = checkpoint_folder or out / "checkpoints"
     folder.mkdir(parents=True, exist_ok=True)
     summary = checkpoints.concluded(folder, SUMMARY, asdict(spec))
     if summary is None:
         with deferred() as stop:
-            summary = _train(spec, tasks, start, folder, stop, log, alarm)
+            progress = Progress(folder, spec.probe_every, spec.steps, measure, log)
+            summary = _train(spec, tasks, start, folder, stop, log, alarm, kind, progress)
     checkpoints.publish(folder, out)
+    publish_progress(folder, out)
     return summary
 
 
@@ -126,16 +156,20 @@ def _train(
     stop: Callable[[], bool],
     log: Log | None,
     alarm: Alarm | None,
+    kind: Kind | None,
+    progress: Progress,
 ) -> dict[str, Any]:
     """Train to the end and conclude in `folder`; `Killed` if `stop` says so before."""
     clock = Clock()
     watch = _StepWatch(Record(folder / "metrics.jsonl", log), alarm)
-    trainer, collector = _build(spec, tasks, start, folder, watch, stop)
+    trainer, collector = _build(spec, tasks, start, folder, watch, stop, kind, progress)
     updates = trainer.updates_per_step
     newest = checkpoints.newest(folder)
     done = int(newest.name.rpartition("-")[2]) // updates if newest else 0
     watch.resume(done)
-    collector.signals[:] = [row["success_spread"] for row in watch.record.history]
+    progress.resume(done, trainer.model, trainer.processing_class)
+    if kind is None:  # whole episodes may follow a reward that looks back
+        collector.signals[:] = [row["success_spread"] for row in watch.record.history]
     if newest:
         logger.info("resuming after step %d of %d", done, spec.steps)
     if stop():  # while it was being built
@@ -152,6 +186,7 @@ def _train(
         "alarms": watch.alarms,
         **clock.read(),
         **_totals(watch.record),
+        "compute": _compute(watch.record, kind),
     }
     model = trainer.model
     if spec.lora is not None:
@@ -161,20 +196,23 @@ def _train(
 
 
 def _build(
-    spec: RlSpec, tasks: Sequence[Task], start: Path, folder: Path, watch: _StepWatch, stop: Callable[[], bool]
+    spec: RlSpec,
+    tasks: Sequence[Task],
+    start: Path,
+    folder: Path,
+    watch: _StepWatch,
+    stop: Callable[[], bool],
+    kind: Kind | None,
+    progress: Progress,
 ) -> tuple[Any, Any]:
     """(trainer, collector) of a run."""
-    from ..rollout.engine import Engine
-    from ..rollout.vllm import VllmEngine, together
     from .callbacks import StepCallback
-    from .collection import Collected, Collector
-    from .trainer import RolloutTrainer
 
     if not tasks:
         raise StarlabError("rl: there are no training queries")
     model, tokenizer = checkpoints.load_model(start)
     algorithm = spec.build_algorithm()
-    limits = Limits(turn_tokens=spec.max_turn_tokens, total_tokens=spec.max_tokens, calls=spec.max_calls)
+    kind = kind or _whole_episodes(spec, tasks, algorithm)
     order = schedule([task.id for task in tasks], spec.steps, spec.prompts, spec.seed)
 
     def collect(ids: Sequence[str], step: int) -> Collected:
@@ -183,36 +221,54 @@ def _build(
         watch.collected(collected.numbers)
         return collected
 
+    def end(step: int, logs: dict[str, float]) -> None:
+        watch.end(step, logs)
+        progress.step(step, trainer.model, tokenizer, watch.record.last)
+
     updates = spec.minibatches * algorithm.num_iterations
-    trainer = RolloutTrainer(
+    trainer = kind.trainer(
         model,
         trainer_arguments(spec, algorithm, folder),
         order,
         collect,
         attribution=algorithm.attribution,
         processing_class=tokenizer,
-        callbacks=[StepCallback(updates, watch.end, stop)],
+        callbacks=[StepCallback(updates, end, stop)],
         peft_config=peft_config(spec.lora),
     )
-    engine: Engine | VllmEngine
-    if spec.backend == "engine":
-        # the trainer's model: PEFT has wrapped it by now
-        engine = Engine(trainer.model, tokenizer, limits, rows=spec.rows)
-    else:
-        engine = VllmEngine(trainer.vllm_generation, tokenizer, limits, together)
-    collector = Collector(
-        engine=engine,
-        tasks={task.id: task for task in tasks},
-        algorithm=algorithm,
-        reward=rewards.find(spec.reward),
-        decoding=Decoding(spec.temperature),
-        group=spec.group,
-        steps=spec.steps,
-        seed=spec.seed,
-        fault_probability=spec.noise,
-        fault_kind=spec.fault_kind,
-    )
+    collector = kind.gather(trainer, tokenizer)
     return trainer, collector
+
+
+def _whole_episodes(spec: RlSpec, tasks: Sequence[Task], algorithm: Algorithm) -> Kind:
+    """Rollouts from the query to the answer."""
+    from ..rollout.engine import Engine
+    from ..rollout.vllm import VllmEngine, together
+    from .collection import Collector
+    from .trainer import RolloutTrainer
+
+    def gather(trainer: Any, tokenizer: Any) -> Collector:
+        limits = Limits(turn_tokens=spec.max_turn_tokens, total_tokens=spec.max_tokens, calls=spec.max_calls)
+        engine: Engine | VllmEngine
+        if spec.backend == "engine":
+            # the trainer's model: PEFT has wrapped it by now
+            engine = Engine(trainer.model, tokenizer, limits, rows=spec.rows)
+        else:
+            engine = VllmEngine(trainer.vllm_generation, tokenizer, limits, together)
+        return Collector(
+            engine=engine,
+            tasks={task.id: task for task in tasks},
+            algorithm=algorithm,
+            reward=rewards.find(spec.reward),
+            decoding=Decoding(spec.temperature),
+            group=spec.group,
+            steps=spec.steps,
+            seed=spec.seed,
+            fault_probability=spec.noise,
+            fault_kind=spec.fault_kind,
+        )
+
+    return Kind(gather=gather, trainer=RolloutTrainer)
 
 
 def trainer_arguments(spec: RlSpec, algorithm: Algorithm, folder: Path) -> Any:
@@ -280,7 +336,7 @@ class _StepWatch:
         self.record, self._alarm = record, alarm
         self.alarms: dict[str, int] = {}
         self.numbers: dict[str, float] = {}
-        self.begun = self.gathered = 0.0
+        self.begun = self.gathered = self.processor = 0.0
 
     def resume(self, step: int) -> None:
         """Go on after `step`."""
@@ -295,14 +351,14 @@ class _StepWatch:
             self._alarm(name, step, meaning(name))
 
     def begin(self) -> None:
-        self.begun = time.perf_counter()
+        self.begun, self.processor = time.perf_counter(), time.process_time()
 
     def collected(self, numbers: dict[str, float]) -> None:
         self.numbers = numbers
         self.gathered = time.perf_counter()
 
     def end(self, step: int, logs: dict[str, float]) -> None:
-        now = time.perf_counter()
+        now, processor = time.perf_counter(), time.process_time() - self.processor
         last, numbers = self.record.last, self.numbers
         self.record.write(
             step,
@@ -310,6 +366,10 @@ class _StepWatch:
                 **numbers,
                 "total_episodes": last.get("total_episodes", 0.0) + numbers["episodes"],
                 "total_generated_tokens": last.get("total_generated_tokens", 0.0) + numbers["generated_tokens"],
+                "total_rollout_turns": last.get("total_rollout_turns", 0.0) + numbers["rollout_turns"],
+                "total_seconds": last.get("total_seconds", 0.0) + now - self.begun,
+                "total_processor_seconds": last.get("total_processor_seconds", 0.0) + processor,
+                **({"kl": logs["kl"]} if "kl" in logs else {}),
                 "loss": logs["loss"],
                 "clip_share": logs["clip_ratio/region_mean"],
                 "clip_low_share": logs["clip_ratio/low_mean"],
@@ -321,6 +381,7 @@ class _StepWatch:
                 "lr": logs["learning_rate"],
                 "train_seconds": now - self.gathered,
                 "step_seconds": now - self.begun,
+                "processor_seconds": processor,
             },
         )
         for name, check in ALARMS.items():
@@ -331,3 +392,9 @@ class _StepWatch:
 def _totals(record: Record) -> dict[str, float]:
     names = ("total_episodes", "total_generated_tokens")
     return {name: record.last[name] for name in names if name in record.last}
+
+
+def _compute(record: Record, kind: Kind | None) -> dict[str, float]:
+    """What the run cost, over all its processes: in its steps, and before them (profiling)."""
+    spent = {name: record.last.get(total, 0.0) for name, total in COSTS.items()}
+    return {**spent, **NOTHING_BEFORE, **(kind.spent if kind else {})}

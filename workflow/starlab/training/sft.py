@@ -6,6 +6,7 @@ that is slower.
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from ..termination import Killed, deferred
 from . import checkpoints
 from .dataset import Example, mixture, read_trajectories
 from .lora import LoraSpec
+from .progress import COSTS, NOTHING_BEFORE
 from .recording import Clock, Log, Record
 
 SUMMARY = "done.json"
@@ -104,6 +106,28 @@ def _train(
     return summary
 
 
+def continue_sft(
+    spec: SftSpec,
+    trajectories: Path,
+    start: Path,
+    out: Path,
+    log: Log | None = None,
+    checkpoint_folder: Path | None = None,
+) -> dict[str, Any]:
+    """`train_sft` from a model that was fine-tuned already, as a cell of the matrix: also writes `train.json`, with
+    what it cost under the names of an RL run. Returns the content of that."""
+    done = train_sft(spec, trajectories, start, out, log, checkpoint_folder)
+    rows = list(Record(out / "metrics.jsonl").rows())
+    compute = {
+        **dict.fromkeys(COSTS, 0.0),
+        "train_seconds": sum(row["step_seconds"] for row in rows),
+        "train_processor_seconds": sum(row["processor_seconds"] for row in rows),
+    }
+    summary = {**done, "compute": {**compute, **NOTHING_BEFORE}}
+    checkpoints.write_atomically(out / "train.json", json.dumps(summary, indent=1) + "\n")
+    return summary
+
+
 def _trainer(
     spec: SftSpec,
     model: Any,
@@ -121,15 +145,15 @@ def _trainer(
     from .callbacks import StepCallback
     from .lora import peft_config
 
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
 
     class Trainer(checkpoints.WholeCheckpoints, SFTTrainer):
         def create_model_card(self, *args: Any, **kwargs: Any) -> None:
             """Our runs describe themselves in done.json."""
 
     def write(step: int, logs: dict[str, float]) -> None:
-        nonlocal started
-        now = time.perf_counter()
+        nonlocal started, worked
+        now, work = time.perf_counter(), time.process_time()
         record.write(
             step,
             {
@@ -140,9 +164,10 @@ def _trainer(
                 "lr": logs["learning_rate"],
                 "total_tokens": logs["num_tokens"],
                 "step_seconds": now - started,
+                "processor_seconds": work - worked,
             },
         )
-        started = now
+        started, worked = now, work
 
     arguments = SFTConfig(
         output_dir=str(folder),
