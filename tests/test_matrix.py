@@ -19,7 +19,8 @@ SETTINGS_OF = {
         *("refills", "overlong_share"),
         *("initial_share", "branch_probability", "entropy_weight", "probe_tokens", "attribution"),
         # single turns come from the demonstrations and run no tools
-        *("queries", "noise", "max_calls", "prompts", "candidates", "mean_below", "beta", "lr"),
+        *("queries", "noise", "fault_kind", "backend", "max_calls"),
+        *("prompts", "candidates", "mean_below", "beta", "lr"),
     },
     "mix": {"queries"},
     "size": {"queries"},
@@ -158,6 +159,7 @@ def test_the_ablations_of_pivot_differ_from_it_in_one_thing_each(experiment: Exp
     [
         ({"algorithm": ["grpo", "pivot"], "noise": [0, 5]}, "pivot call no tools in training: their noise is 0"),
         ({"algorithm": "pivotall", "reward": ["macro", "curriculum"]}, "take another than curriculum"),
+        ({"algorithm": "pivot", "reward": "adaptive"}, "take another than adaptive"),
     ],
 )
 def test_what_single_turns_cannot_have_is_refused(experiment: Experiment, row: dict, message: str) -> None:

@@ -19,6 +19,7 @@ from .errors import StarlabError, nearest
 from .fields import EVERY, per_scale
 from .pivot import settings as demonstrations
 from .pivot.cells import ON_DEMONSTRATIONS, PIVOTS
+from .rewards import CHANGING, REWARDS
 
 FACTORS = ("scale", "reward", "algorithm", "mix", "size", "noise")
 PATTERN = re.compile(
@@ -68,13 +69,6 @@ def algorithms() -> frozenset[str]:
     return frozenset(ALGORITHMS) | ON_DEMONSTRATIONS
 
 
-def rewards() -> frozenset[str]:
-    """The names that `starlab/rewards.py` registers."""
-    from .rewards import REWARDS
-
-    return frozenset(REWARDS)
-
-
 def parse(name: str) -> Cell:
     """The cell that `name` spells, whether or not a matrix has it."""
     match = PATTERN.fullmatch(name)
@@ -113,7 +107,7 @@ def problems(experiment: Experiment) -> Iterator[tuple[tuple[int | str, ...], st
             yield (section, "lr"), found
     known = {
         "scale": frozenset(ladder),
-        "reward": rewards(),
+        "reward": frozenset(REWARDS),
         "algorithm": algorithms() | frozenset(ANNOUNCED),
     }
     for index, row in enumerate(experiment.matrix.axes):
@@ -126,8 +120,10 @@ def problems(experiment: Experiment) -> Iterator[tuple[tuple[int | str, ...], st
         if named and set(choices(row, "noise", experiment)) != {0}:
             found = f"{', '.join(sorted(named))} call no tools in training: their noise is 0, in a row of their own"
             yield ("matrix", "axes", index, "noise"), found
-        if named & set(PIVOTS) and "curriculum" in choices(row, "reward", experiment):
-            found = "turns are profiled once, so their reward cannot change on the way; take another than curriculum"
+        changing = CHANGING.intersection(choices(row, "reward", experiment))
+        if named & set(PIVOTS) and changing:
+            others = ", ".join(sorted(changing))
+            found = f"turns are profiled once, so their reward cannot change on the way; take another than {others}"
             yield ("matrix", "axes", index, "reward"), found
     names = [cell.name for cell in expand(experiment)]
     for name in experiment.matrix.overrides:
