@@ -65,11 +65,6 @@ def test_axes_share_cells(experiment: Experiment) -> None:
     assert cells["m-curriculum-grpo-mixed1000-noise0"].axes == ("reward", "amount", "difficulty")
 
 
-def test_what_no_algorithm_implements_is_planned(experiment: Experiment) -> None:
-    planned = {cell.algorithm for cell in matrix.expand(experiment) if cell.planned}
-    assert planned == set(matrix.ANNOUNCED) - matrix.algorithms()
-
-
 def test_a_name_and_its_cell_are_one(experiment: Experiment) -> None:
     for cell in matrix.expand(experiment):
         assert matrix.parse(cell.name) == cell

@@ -25,8 +25,6 @@ FACTORS = ("scale", "reward", "algorithm", "mix", "size", "noise")
 PATTERN = re.compile(
     r"(?P<scale>[a-z0-9.]+)-(?P<reward>[a-z_]+)-(?P<algorithm>[a-z_]+)-(?P<mix>[a-z]+)(?P<size>\d+)-noise(?P<noise>\d+)"
 )
-ANNOUNCED: tuple[str, ...] = ()
-"""Algorithms that the matrix may name before they exist; their cells are planned, and not trained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +49,6 @@ class Cell:
     def queries(self) -> str:
         """The query set it trains on."""
         return f"{self.mix}{self.size}"
-
-    @property
-    def planned(self) -> bool:
-        """Named in the matrix, but its algorithm is not there yet."""
-        return self.algorithm not in algorithms()
 
     def factors(self) -> dict[str, Any]:
         """Value of each factor."""
@@ -108,7 +101,7 @@ def problems(experiment: Experiment) -> Iterator[tuple[tuple[int | str, ...], st
     known = {
         "scale": frozenset(ladder),
         "reward": frozenset(REWARDS),
-        "algorithm": algorithms() | frozenset(ANNOUNCED),
+        "algorithm": algorithms(),
     }
     for index, row in enumerate(experiment.matrix.axes):
         for factor, valid in known.items():
@@ -150,7 +143,7 @@ def settings(experiment: Experiment, cell: Cell) -> dict[str, Any]:
     """All that a run of `cell` depends on beside its seed, as plain values; nothing else can rerun it."""
     if cell.algorithm in ON_DEMONSTRATIONS:
         return demonstrations.of_cell(experiment, cell)
-    common = experiment.rl.model_dump(exclude={"lr", *(algorithms() | frozenset(ANNOUNCED))})
+    common = experiment.rl.model_dump(exclude={"lr", *algorithms()})
     own = getattr(experiment.rl, cell.algorithm, None)
     lora = experiment.policy.ladder[cell.scale].lora
     override = experiment.matrix.overrides.get(cell.name)
