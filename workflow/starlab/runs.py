@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from .files import write_atomically
 from .lock import Lock, Owner
 
 MEASURED = "evaluation"
@@ -118,9 +119,7 @@ class Folder:
 
     def write(self, run: Run) -> None:
         """Replace the record in one step, so that a reader never sees half of it."""
-        draft = self.path / "run.json.part"
-        draft.write_text(json.dumps(asdict(run), indent=1) + "\n", encoding="utf-8")
-        draft.replace(self.path / "run.json")
+        write_atomically(self.path / "run.json", json.dumps(asdict(run), indent=1) + "\n")
 
     def running(self) -> bool:
         """Whether a process is at work here."""
