@@ -177,7 +177,7 @@ def reward(completions: Sequence[Any], environments: Sequence[TravelEnvironment]
         last = messages[-1] if messages else {}
         turn = protocol.parse_turn(last.get("content") or "")
         grade = environment.task.grade(turn.answer)
-        values.append(rewards.score(rewards.find("macro"), grade, turn.error is None, 0, 1).value)
+        values.append(rewards.score(rewards.find("macro"), grade, turn.error is None, rewards.Progress(0, 1)).value)
     return values
 
 

@@ -28,7 +28,7 @@ if workflow.is_main_process and workplace.enter(Path.cwd()):
 
 RESULTS = EXPERIMENT.results
 CELLS = matrix.expand(EXPERIMENT)
-TRAINED = [cell.name for cell in CELLS if not cell.planned]
+TRAINED = [cell.name for cell in CELLS]
 REFERENCES = matrix.references(EXPERIMENT)
 WEIGHTS = ["model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"]
 
@@ -44,12 +44,9 @@ wildcard_constraints:
 def cell_of(wildcards):
     """The cell a file belongs to; a name that the matrix does not have ends in the nearest one that it has."""
     try:
-        cell = matrix.find(CELLS, wildcards.cell)
+        return matrix.find(CELLS, wildcards.cell)
     except StarlabError as error:
         raise WorkflowError(str(error)) from None
-    if cell.planned:
-        raise WorkflowError(f"{cell.name} is planned: there is no algorithm {cell.algorithm!r} yet")
-    return cell
 
 
 def cell_settings(wildcards):

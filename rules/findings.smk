@@ -33,7 +33,6 @@ rule findings:
         runtime="30m",
     params:
         cells=TRAINED,
-        planned=[cell.name for cell in CELLS if cell.planned],
         seeds=list(EXPERIMENT.seeds),
         scope=EXPERIMENT.findings.scope,
     message:

@@ -19,30 +19,24 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=f"no conformance data in {FOLDER}"))
 
 
+def text_of(name):
+    """The text of a file; skips the test if it is not there."""
+    path = FOLDER / name
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    return path.read_text(encoding="utf-8")
+
+
 @pytest.fixture(scope="session")
 def records():
-    """`records(name)`: the rows of a file; skips the test if it is not there."""
-
-    def read(name):
-        path = FOLDER / name
-        if not path.is_file():
-            pytest.skip(f"no {path}")
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-    return read
+    """`records(name)`: the rows of a file."""
+    return lambda name: [json.loads(line) for line in text_of(name).splitlines()]
 
 
 @pytest.fixture(scope="session")
 def document():
-    """`document(name)`: the JSON of a file; skips the test if it is not there."""
-
-    def read(name):
-        path = FOLDER / name
-        if not path.is_file():
-            pytest.skip(f"no {path}")
-        return json.loads(path.read_text(encoding="utf-8"))
-
-    return read
+    """`document(name)`: the JSON of a file."""
+    return lambda name: json.loads(text_of(name))
 
 
 @pytest.fixture(scope="session")

@@ -82,13 +82,13 @@ def write_run(root: Path, world: World, cell: str, seed: int) -> Path:
     return folder
 
 
-def results_of(world: World, seeds: Sequence[int], cells: Sequence[str], planned: Sequence[str] = ()) -> Results:
+def results_of(world: World, seeds: Sequence[int], cells: Sequence[str]) -> Results:
     """The same results without files, for tests of what follows reading. `cells` may name references."""
     rows = [
         {"cell": cell, "seed": seed, **row} for cell in cells for seed in seeds for row in run_rows(world, cell, seed)
     ]
     empty = pd.DataFrame(columns=["cell", "seed", "panel", "decoding", "sha256"])
-    return Results(Path("results"), tuple(cells), tuple(planned), tuple(seeds), empty, pd.DataFrame(rows), ())
+    return Results(Path("results"), tuple(cells), tuple(seeds), empty, pd.DataFrame(rows), ())
 
 
 def run_rows(world: World, cell: str, seed: int) -> list[dict[str, object]]:

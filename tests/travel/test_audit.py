@@ -13,27 +13,13 @@ from hypothesis import strategies as st
 from starlab.cli import main
 from starlab.errors import StarlabError
 from starlab.tasks import Status
-from starlab.travel.audit import Audit, aggregate, audit
+from starlab.travel.audit import Audit, aggregate
 from starlab.travel.explain import explain
 from starlab.travel.plan import FIELDS, Drive, Plan, to_json
-from starlab.travel.plan_files import Submission, as_typed, read_answer, read_plans, read_query
+from starlab.travel.plan_files import as_typed, read_answer, read_plans, read_query
 from starlab.travel.query import LocalConstraint, Query
 from starlab.travel.rules import RULE_BOOKS
-from trips import by_taxi, solved, with_day, with_field, world
-
-BOOKS = ("travelplanner", "agentstar", "agentstar-relaxed", "strict")
-
-
-@pytest.fixture(scope="module")
-def trip() -> tuple[Query, Plan]:
-    """A trip of three days by taxi, which every rule book accepts."""
-    query, plan = solved(3, 1)[0]
-    return query, by_taxi(plan)
-
-
-def judged(book: str, query: Query, plan: object) -> Audit:
-    return audit(Submission("p", query, plan), world(), RULE_BOOKS[book])
-
+from trips import BOOKS, judged, solved, with_day, with_field, world
 
 # --- nothing stops an audit -----------------------------------------------------------------------------
 
@@ -118,9 +104,9 @@ _constraints = st.builds(
 
 
 @pytest.fixture
-def files(trip: tuple[Query, Plan], tmp_path: Path) -> dict[str, str]:
+def files(taxi_trip: tuple[Query, Plan], tmp_path: Path) -> dict[str, str]:
     """A database, a query and four plans: two honest, one in the official form, one empty, one broken."""
-    query, plan = trip
+    query, plan = taxi_trip
     world().save(tmp_path / "database")
     row = {**query.to_dict(), "query_id": query.id}
     row.pop("id")
@@ -195,13 +181,13 @@ def test_plans_of_the_official_files_become_typed_ones() -> None:
 
 
 def test_explain_reads_a_line_of_a_plan_file_and_a_query_of_the_official_files(
-    files: dict[str, str], trip: tuple[Query, Plan], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    files: dict[str, str], taxi_trip: tuple[Query, Plan], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = tmp_path / "plan.json"
     plan.write_text(Path(files["plans"]).read_text().splitlines()[1])
-    assert json.loads(read_answer(plan)) == to_json(trip[1])
-    assert read_query(Path(files["queries"]), None).org == trip[0].org
-    drive = with_day(trip[1], 0, ride=Drive(trip[0].org, trip[0].dest))
+    assert json.loads(read_answer(plan)) == to_json(taxi_trip[1])
+    assert read_query(Path(files["queries"]), None).org == taxi_trip[0].org
+    drive = with_day(taxi_trip[1], 0, ride=Drive(taxi_trip[0].org, taxi_trip[0].dest))
     plan.write_text(json.dumps(to_json(drive)))
     assert main(["explain", str(plan), "--query", files["queries"], "--database", files["database"]]) == 0
     text = capsys.readouterr().out

@@ -15,11 +15,6 @@ from starlab.travel.solver import Solution, solve
 from trips import failed, solved, stay_index, world
 
 
-@pytest.fixture(scope="module")
-def trip() -> tuple[Query, Plan]:
-    return solved(3, 1)[0]
-
-
 def test_the_least_favourable_of_the_restaurants_that_share_a_name_counts(trip: tuple[Query, Plan]) -> None:
     query, plan = trip
     lunch = plan.days[stay_index(plan)].lunch

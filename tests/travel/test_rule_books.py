@@ -12,26 +12,13 @@ from typing import Any
 import pytest
 from starlab.errors import StarlabError
 from starlab.tasks import Status
-from starlab.travel.audit import Audit, audit
+from starlab.travel.audit import audit
 from starlab.travel.plan import FlightRide, Place, Plan, to_json
 from starlab.travel.plan_files import Submission
 from starlab.travel.query import LocalConstraint, Query
 from starlab.travel.rules import RULE_BOOKS, STRICT, rule_book
 from starlab.travel.wording import route, venue
-from trips import by_taxi, solved, stay_index, with_day, with_field, world
-
-BOOKS = ("travelplanner", "agentstar", "agentstar-relaxed", "strict")
-
-
-@pytest.fixture(scope="module")
-def trip() -> tuple[Query, Plan]:
-    """A trip of three days by taxi, which every rule book accepts."""
-    query, plan = solved(3, 1)[0]
-    return query, by_taxi(plan)
-
-
-def judged(book: str, query: Query, plan: object) -> Audit:
-    return audit(Submission("p", query, plan), world(), RULE_BOOKS[book])
+from trips import BOOKS, judged, stay_index, with_day, with_field, world
 
 
 def table(book: str, query: Query, plan: object) -> dict[str, bool | None]:
@@ -50,8 +37,8 @@ def test_an_unknown_rule_book_is_answered_with_the_nearest_one() -> None:
         rule_book("agentstr")
 
 
-def test_the_rule_books_agree_on_an_honest_plan(trip: tuple[Query, Plan]) -> None:
-    query, plan = trip
+def test_the_rule_books_agree_on_an_honest_plan(taxi_trip: tuple[Query, Plan]) -> None:
+    query, plan = taxi_trip
     rows = [judged(book, query, to_json(plan)) for book in BOOKS]
     assert all(row.final_pass and row.status is Status.OK for row in rows)
     assert len({row.total_cost for row in rows}) == 1
@@ -60,8 +47,8 @@ def test_the_rule_books_agree_on_an_honest_plan(trip: tuple[Query, Plan]) -> Non
 # --- where they differ: travelplanner, agentstar, agentstar-relaxed, strict -----------------------------
 
 
-def test_a_state_behind_a_city(trip: tuple[Query, Plan]) -> None:
-    query, plan = trip
+def test_a_state_behind_a_city(taxi_trip: tuple[Query, Plan]) -> None:
+    query, plan = taxi_trip
     right = f"{query.dest}({world().state_of(query.dest)})"
     for text, strict in ((right, True), (f"{query.dest}(Nowhere)", False)):
         rows = json.loads(json.dumps(to_json(plan)).replace(query.dest, text))
@@ -70,8 +57,8 @@ def test_a_state_behind_a_city(trip: tuple[Query, Plan]) -> None:
         assert verdicts("is_reasonable_visiting_city", query, rows) == expected
 
 
-def test_a_part_of_a_name_and_a_last_attraction_without_a_semicolon(trip: tuple[Query, Plan]) -> None:
-    query, plan = trip
+def test_a_part_of_a_name_and_a_last_attraction_without_a_semicolon(taxi_trip: tuple[Query, Plan]) -> None:
+    query, plan = taxi_trip
     index = stay_index(plan)
     lunch = plan.days[index].lunch
     assert isinstance(lunch, Place)
@@ -93,16 +80,16 @@ def test_a_part_of_a_name_and_a_last_attraction_without_a_semicolon(trip: tuple[
     ],
 )
 def test_words_for_modes(
-    trip: tuple[Query, Plan], mode: str, excluded: tuple[bool, ...], real: tuple[bool, ...]
+    taxi_trip: tuple[Query, Plan], mode: str, excluded: tuple[bool, ...], real: tuple[bool, ...]
 ) -> None:
-    query = replace(trip[0], local_constraint=LocalConstraint(transportation="no self-driving"))
-    rows = with_field(trip[1], 0, "transportation", f"{mode}, {trip[1].days[0].where}")
+    query = replace(taxi_trip[0], local_constraint=LocalConstraint(transportation="no self-driving"))
+    rows = with_field(taxi_trip[1], 0, "transportation", f"{mode}, {taxi_trip[1].days[0].where}")
     assert verdicts("valid_transportation", query, rows) == excluded
     assert verdicts("is_valid_information_in_sandbox", query, rows) == real
 
 
-def test_a_ride_of_no_known_mode_is_free_only_where_no_mode_is_looked_up(trip: tuple[Query, Plan]) -> None:
-    query, plan = trip
+def test_a_ride_of_no_known_mode_is_free_only_where_no_mode_is_looked_up(taxi_trip: tuple[Query, Plan]) -> None:
+    query, plan = taxi_trip
     rows = with_field(plan, 0, "transportation", f"Rickshaw, {plan.days[0].where}")
     free, car, _, unknown = (judged(book, query, rows).total_cost for book in BOOKS)
     honest, leg = judged("strict", query, to_json(plan)).total_cost, world().leg(query.org, query.dest)
@@ -111,25 +98,25 @@ def test_a_ride_of_no_known_mode_is_free_only_where_no_mode_is_looked_up(trip: t
     assert free < car < honest  # type: ignore[operator]
 
 
-def test_a_flight_on_another_date(trip: tuple[Query, Plan]) -> None:
-    query = trip[0]
+def test_a_flight_on_another_date(taxi_trip: tuple[Query, Plan]) -> None:
+    query = taxi_trip[0]
     dates = world().dates(query.org, query.dest)
     flights = [row for date in dates for row in world().flights_on(query.org, query.dest, date)]
     today = {row.number for row in flights if row.date == query.date[0]}
     late = next(row for row in flights if row.number not in today)
-    plan = with_day(trip[1], 0, ride=FlightRide(late.number, query.org, query.dest))
+    plan = with_day(taxi_trip[1], 0, ride=FlightRide(late.number, query.org, query.dest))
     assert verdicts("is_valid_information_in_sandbox", query, to_json(plan)) == (True, True, True, False)
 
 
-def test_a_meal_of_another_city_on_a_day_in_one(trip: tuple[Query, Plan]) -> None:
-    query, plan = trip
+def test_a_meal_of_another_city_on_a_day_in_one(taxi_trip: tuple[Query, Plan]) -> None:
+    query, plan = taxi_trip
     other = next(row for row in world().restaurants if row.city not in (query.org, query.dest))
     rows = to_json(with_day(plan, stay_index(plan), lunch=Place(other.name, other.city)))
     assert verdicts("is_valid_information_in_current_city", query, rows) == (True, False, False, False)
 
 
-def test_breakfast_left_out(trip: tuple[Query, Plan]) -> None:
-    query, plan = trip
+def test_breakfast_left_out(taxi_trip: tuple[Query, Plan]) -> None:
+    query, plan = taxi_trip
     index = stay_index(plan)
     rows = to_json(with_day(plan, index, breakfast=None))
     assert verdicts("is_not_absent", query, rows) == (False, False, True, False)
@@ -137,8 +124,8 @@ def test_breakfast_left_out(trip: tuple[Query, Plan]) -> None:
     assert verdicts("is_valid_restaurants", query, twice) == (False, False, True, False)
 
 
-def test_breakfast_at_home_hides_the_day_s_cuisines_from_one_book(trip: tuple[Query, Plan]) -> None:
-    query, plan = trip
+def test_breakfast_at_home_hides_the_day_s_cuisines_from_one_book(taxi_trip: tuple[Query, Plan]) -> None:
+    query, plan = taxi_trip
     home = next(row for row in world().restaurants if row.city == query.org)
     dinner = next(row for row in world().restaurants if row.city == query.dest)
     plan = Plan(tuple(replace(day, breakfast=None, lunch=None, dinner=None) for day in plan.days))
@@ -147,8 +134,8 @@ def test_breakfast_at_home_hides_the_day_s_cuisines_from_one_book(trip: tuple[Qu
     assert verdicts("valid_cuisine", query, rows) == (False, True, True, True)
 
 
-def test_a_cuisine_asked_for_twice_leaves_one_book_without_a_result(trip: tuple[Query, Plan]) -> None:
-    query, plan = trip
+def test_a_cuisine_asked_for_twice_leaves_one_book_without_a_result(taxi_trip: tuple[Query, Plan]) -> None:
+    query, plan = taxi_trip
     lunch = plan.days[stay_index(plan)].lunch
     row = next(row for row in world().restaurants if Place(row.name, row.city) == lunch)
     query = replace(query, local_constraint=LocalConstraint(cuisine=row.cuisines[:1] * 2))
@@ -156,14 +143,14 @@ def test_a_cuisine_asked_for_twice_leaves_one_book_without_a_result(trip: tuple[
     assert [judged(book, query, to_json(plan)).final_pass for book in BOOKS] == [False, True, True, True]
 
 
-def test_days_after_the_trip(trip: tuple[Query, Plan]) -> None:
-    query, plan = trip
+def test_days_after_the_trip(taxi_trip: tuple[Query, Plan]) -> None:
+    query, plan = taxi_trip
     rows = [*to_json(plan), {**to_json(plan)[1], "day": 4, "dinner": "Nowhere, Nowhere"}]
     assert verdicts("is_valid_information_in_sandbox", query, rows) == (True, True, True, False)
 
 
-def test_minimum_nights_where_two_rows_share_a_name(trip: tuple[Query, Plan]) -> None:
-    query, plan = trip
+def test_minimum_nights_where_two_rows_share_a_name(taxi_trip: tuple[Query, Plan]) -> None:
+    query, plan = taxi_trip
     bed = plan.days[0].accommodation
     row = next(row for row in world().hotels if Place(row.name, row.city) == bed)
     hotels = (*world().hotels, replace(row, minimum_nights=9))
@@ -175,10 +162,10 @@ def test_minimum_nights_where_two_rows_share_a_name(trip: tuple[Query, Plan]) ->
 
 
 @pytest.mark.parametrize("day", [{}, None, "lunch", 3])
-def test_a_day_that_says_nothing_fails_with_a_reason(trip: tuple[Query, Plan], day: object) -> None:
-    rows: list[Any] = [*to_json(trip[1])[:2], day]
+def test_a_day_that_says_nothing_fails_with_a_reason(taxi_trip: tuple[Query, Plan], day: object) -> None:
+    rows: list[Any] = [*to_json(taxi_trip[1])[:2], day]
     for book in BOOKS:
-        row = judged(book, trip[0], rows).to_dict()
+        row = judged(book, taxi_trip[0], rows).to_dict()
         assert row["official"]["final_pass"] is False
         assert row["reasons"]["is_not_absent"]
 

@@ -36,11 +36,6 @@ def assert_consistent(result: Score) -> None:
         assert result.reason
 
 
-@pytest.fixture(scope="module")
-def trip() -> tuple[Query, Plan]:
-    return solved(3, 1)[0]
-
-
 @pytest.mark.parametrize("days", DAYS)
 def test_the_solvers_plan_scores_one_everywhere(days: int) -> None:
     for query, plan in solved(days, 5, constrained=True):

@@ -9,10 +9,12 @@ from functools import cache
 from typing import Any
 
 from starlab.travel import names
+from starlab.travel.audit import Audit, audit
 from starlab.travel.checks import Outcome
 from starlab.travel.database import Database
 from starlab.travel.miniature import MiniatureSpec, generate, road
 from starlab.travel.plan import Day, Move, Plan, Stay, Taxi, to_json
+from starlab.travel.plan_files import Submission
 from starlab.travel.query import (
     HOUSE_RULES,
     ROOM_TYPES,
@@ -20,9 +22,11 @@ from starlab.travel.query import (
     LocalConstraint,
     Query,
 )
+from starlab.travel.rules import RULE_BOOKS
 from starlab.travel.scores import Score, score
 from starlab.travel.solver import Solution, solve
 
+BOOKS = ("travelplanner", "agentstar", "agentstar-relaxed", "strict")
 CITIES = {3: 1, 5: 2, 7: 3}
 RICH = 10**6
 
@@ -121,3 +125,8 @@ def failed(result: Score) -> set[str]:
 def judge(query: Query, rows: object, database: Database | None = None) -> Score:
     """The score of decoded JSON as an answer."""
     return score(query, json.dumps(rows), database or world())
+
+
+def judged(book: str, query: Query, plan: object) -> Audit:
+    """What a rule book says of one plan."""
+    return audit(Submission("p", query, plan), world(), RULE_BOOKS[book])

@@ -15,7 +15,6 @@ with Job(snakemake) as job:
         results,
         params.cells,
         params.seeds,
-        planned_cells=params.planned,
         scope=params.scope,
         command="snakemake --cores all" + (f" --configfile {preset}" if preset.exists() else ""),
     )

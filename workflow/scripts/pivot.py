@@ -22,8 +22,12 @@ with Job(snakemake) as job:
     name, seed = snakemake.wildcards.cell, int(snakemake.wildcards.seed)
     settings, files = dict(snakemake.params.settings), snakemake.input
     start = Path(files.start[0])
-    inputs = {"start": start, "trajectories": Path(files.trajectories)}
-    inputs |= {"profile": Path(files.samples)} if files.get("samples") else {}
+    used = {"trajectories": files.trajectories}
+    if settings["algorithm"] != SFTLONG:
+        used |= {"queries": files.queries, "world": files.training, "validation": files.validation}
+    if files.get("samples"):
+        used |= {"profile": files.samples}
+    inputs = {"start": start, **{key: Path(path) for key, path in used.items()}}
     cell = matrix.find(matrix.expand(job.experiment), name)
     tags = {**{factor: str(value) for factor, value in cell.factors().items()}, "axes": ",".join(cell.axes)}
 
@@ -40,13 +44,13 @@ with Job(snakemake) as job:
                 algorithm, seed=seed, mean_below=own.get("mean_below", 1.0), beta=own["beta"], lora=adapters, **settings
             )
             _, tokenizer = load_model(start.parent)
-            demonstrations = [inputs["trajectories"], Path(files.queries), Path(files.training)]
+            demonstrations = [inputs[key] for key in ("trajectories", "queries", "world")]
             turns = travel_turns(*demonstrations, tokenizer, own["candidates"], seed)
             profile = load(inputs["profile"]) if "profile" in inputs else None
             cost = json.loads(Path(files.cost).read_text(encoding="utf-8")) if profile else {}
-            panel = travel_panel("validation", Path(files.validation), Path(files.training))
+            panel = travel_panel("validation", inputs["validation"], inputs["world"])
             done = train_pivot(
-                spec, turns, profile, start.parent, folder.path, log.step, folder.checkpoints,
+                spec, turns, profile, start.parent, folder.path, log.step, folder.checkpoints, log.alarm,
                 spent=cost, measure=probe(panel, how, seed),
             )  # fmt: skip
         header = {"cell": name, "seed": seed, "scale": scale, "config_sha256": log.run.fingerprint}

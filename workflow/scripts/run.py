@@ -17,7 +17,12 @@ with Job(snakemake) as job:
 
     name, seed = snakemake.wildcards.cell, int(snakemake.wildcards.seed)
     settings, start = dict(snakemake.params.settings), Path(snakemake.input.start[0])
-    inputs = {"start": start, "queries": Path(snakemake.input.queries), "world": Path(snakemake.input.training)}
+    files = {
+        "queries": snakemake.input.queries,
+        "world": snakemake.input.training,
+        "validation": snakemake.input.validation,
+    }
+    inputs = {"start": start, **{key: Path(path) for key, path in files.items()}}
     cell = matrix.find(matrix.expand(job.experiment), name)
     tags = {**{factor: str(value) for factor, value in cell.factors().items()}, "axes": ",".join(cell.axes)}
 
@@ -29,9 +34,9 @@ with Job(snakemake) as job:
         world = panels[0].tasks[0].database  # the test panel's is the one to train in
         tasks = [TravelTask(query, world) for query in load_queries(inputs["queries"])]
         how = evaluation.Settings(**snakemake.params.evaluation)
-        validation = travel_panel("validation", Path(snakemake.input.validation), Path(snakemake.input.training))
+        validation = travel_panel("validation", inputs["validation"], inputs["world"])
         measure = probe(validation, how, seed)
-        train_rl(spec, tasks, start.parent, folder, log.step, log.folder.checkpoints, measure=measure)
+        train_rl(spec, tasks, start.parent, folder, log.step, log.folder.checkpoints, log.alarm, measure=measure)
         header = {"cell": name, "seed": seed, "scale": scale, "config_sha256": log.run.fingerprint}
         result = evaluation.run(folder, panels, how, seed, folder, header=header)
         log.evaluation(result, spec.steps)

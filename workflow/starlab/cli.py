@@ -120,12 +120,10 @@ def algorithms(options: argparse.Namespace) -> None:
 
 
 def record(cell: Cell, experiment: Experiment) -> dict[str, Any]:
-    """A cell and how far it is: done (all seeds), running, missing, or planned."""
+    """A cell and how far it is: done (all seeds), running or missing."""
     folders = {seed: cell_folder(Path(experiment.results), cell.name, seed) for seed in experiment.seeds}
     done = [seed for seed, folder in folders.items() if folder.done]
-    if cell.planned:
-        state = "planned"
-    elif len(done) == len(folders):
+    if len(done) == len(folders):
         state = "done"
     else:
         state = "running" if any(folder.running() for folder in folders.values()) else "missing"
@@ -217,10 +215,9 @@ def power(options: argparse.Namespace) -> None:
     from .findings.tables import plain, power_table
 
     experiment = experiment_of(options)
-    cells = matrix.expand(experiment)
-    trained, planned = ([cell.name for cell in cells if cell.planned is kind] for kind in (False, True))
+    cells = [cell.name for cell in matrix.expand(experiment)]
     claims = Path(experiment.findings.claims)
-    findings = compute(Path(experiment.results), claims, trained, experiment.seeds, planned)
+    findings = compute(Path(experiment.results), claims, cells, experiment.seeds)
     for result in findings.found:
         print(f"{result.finding.id} {result.finding.title}: {result.verdict}")
     head, rows = power_table(findings)

@@ -19,13 +19,12 @@ from .errors import StarlabError, nearest
 from .fields import EVERY, per_scale
 from .pivot import settings as demonstrations
 from .pivot.cells import ON_DEMONSTRATIONS, PIVOTS
+from .rewards import CHANGING, REWARDS
 
 FACTORS = ("scale", "reward", "algorithm", "mix", "size", "noise")
 PATTERN = re.compile(
     r"(?P<scale>[a-z0-9.]+)-(?P<reward>[a-z_]+)-(?P<algorithm>[a-z_]+)-(?P<mix>[a-z]+)(?P<size>\d+)-noise(?P<noise>\d+)"
 )
-ANNOUNCED: tuple[str, ...] = ()
-"""Algorithms that the matrix may name before they exist; their cells are planned, and not trained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +50,6 @@ class Cell:
         """The query set it trains on."""
         return f"{self.mix}{self.size}"
 
-    @property
-    def planned(self) -> bool:
-        """Named in the matrix, but its algorithm is not there yet."""
-        return self.algorithm not in algorithms()
-
     def factors(self) -> dict[str, Any]:
         """Value of each factor."""
         return {name: getattr(self, name) for name in FACTORS}
@@ -66,13 +60,6 @@ def algorithms() -> frozenset[str]:
     from .training.algorithms import ALGORITHMS
 
     return frozenset(ALGORITHMS) | ON_DEMONSTRATIONS
-
-
-def rewards() -> frozenset[str]:
-    """The names that `starlab/rewards.py` registers."""
-    from .rewards import REWARDS
-
-    return frozenset(REWARDS)
 
 
 def parse(name: str) -> Cell:
@@ -113,8 +100,8 @@ def problems(experiment: Experiment) -> Iterator[tuple[tuple[int | str, ...], st
             yield (section, "lr"), found
     known = {
         "scale": frozenset(ladder),
-        "reward": rewards(),
-        "algorithm": algorithms() | frozenset(ANNOUNCED),
+        "reward": frozenset(REWARDS),
+        "algorithm": algorithms(),
     }
     for index, row in enumerate(experiment.matrix.axes):
         for factor, valid in known.items():
@@ -126,8 +113,10 @@ def problems(experiment: Experiment) -> Iterator[tuple[tuple[int | str, ...], st
         if named and set(choices(row, "noise", experiment)) != {0}:
             found = f"{', '.join(sorted(named))} call no tools in training: their noise is 0, in a row of their own"
             yield ("matrix", "axes", index, "noise"), found
-        if named & set(PIVOTS) and "curriculum" in choices(row, "reward", experiment):
-            found = "turns are profiled once, so their reward cannot change on the way; take another than curriculum"
+        changing = CHANGING.intersection(choices(row, "reward", experiment))
+        if named & set(PIVOTS) and changing:
+            others = ", ".join(sorted(changing))
+            found = f"turns are profiled once, so their reward cannot change on the way; take another than {others}"
             yield ("matrix", "axes", index, "reward"), found
     names = [cell.name for cell in expand(experiment)]
     for name in experiment.matrix.overrides:
@@ -154,7 +143,7 @@ def settings(experiment: Experiment, cell: Cell) -> dict[str, Any]:
     """All that a run of `cell` depends on beside its seed, as plain values; nothing else can rerun it."""
     if cell.algorithm in ON_DEMONSTRATIONS:
         return demonstrations.of_cell(experiment, cell)
-    common = experiment.rl.model_dump(exclude={"lr", *(algorithms() | frozenset(ANNOUNCED))})
+    common = experiment.rl.model_dump(exclude={"lr", *algorithms()})
     own = getattr(experiment.rl, cell.algorithm, None)
     lora = experiment.policy.ladder[cell.scale].lora
     override = experiment.matrix.overrides.get(cell.name)

@@ -26,6 +26,11 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def text_sha256(text: str) -> str:
+    """Hash of a text as UTF-8, in hexadecimal: that of a file which holds it."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def content_sha256(*paths: Path) -> str:
     """Hash of a file; of several files and folders that of their files' hashes in order, with names in folders."""
     if len(paths) == 1 and paths[0].is_file():
@@ -34,7 +39,7 @@ def content_sha256(*paths: Path) -> str:
     for path in paths:
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         lines += [f"{file_sha256(file)} {file.relative_to(path)}" for file in files if not file.is_dir()]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return text_sha256("\n".join(lines))
 
 
 def _git(where: Path, *words: str) -> str:

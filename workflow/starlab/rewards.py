@@ -129,6 +129,9 @@ REWARDS: Mapping[str, Reward] = {
     "adaptive": adaptive,
 }
 
+CHANGING = frozenset(("curriculum", "adaptive"))
+"""Rewards that are another formula later in training."""
+
 
 def find(name: str) -> Reward:
     """The reward of that name."""

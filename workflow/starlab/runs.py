@@ -16,12 +16,13 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from .files import write_atomically
 from .lock import Lock, Owner
+from .provenance import text_sha256
 
 MEASURED = "evaluation"
 """Key of the settings that say how and on what a trained run is measured: its weights do not depend on them."""
@@ -70,7 +71,7 @@ class Run:
 
     def _hash(self, settings: Mapping[str, Any]) -> str:
         identity = [self.name, self.stage, self.seed, settings]
-        return sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+        return text_sha256(json.dumps(identity, sort_keys=True))
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,7 @@ class Folder:
 
     def write(self, run: Run) -> None:
         """Replace the record in one step, so that a reader never sees half of it."""
-        draft = self.path / "run.json.part"
-        draft.write_text(json.dumps(asdict(run), indent=1) + "\n", encoding="utf-8")
-        draft.replace(self.path / "run.json")
+        write_atomically(self.path / "run.json", json.dumps(asdict(run), indent=1) + "\n")
 
     def running(self) -> bool:
         """Whether a process is at work here."""

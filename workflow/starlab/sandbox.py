@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import StarlabError
+from .files import json_lines
 
 if TYPE_CHECKING:
     from .dialogue import Transcript
@@ -55,7 +56,7 @@ def replay(options: argparse.Namespace) -> None:
     """Play scripted dialogues; tokens are words, as in the conformance data."""
     from .travel.database import Database
 
-    rows = list(_rows(options.scripts))
+    rows = [row for _, row in json_lines(options.scripts)]
     database = Database.load(options.database)
     results = []
     for number, row in enumerate(rows, 1):
@@ -110,21 +111,6 @@ def prove(options: argparse.Namespace) -> None:
     print(summary(proofs))
     if options.out:
         _write(options.out, [proof.to_dict() for proof in proofs])
-
-
-def _rows(path: Path) -> Iterable[dict[str, Any]]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise StarlabError(f"{path}: cannot be read ({error.strerror})") from None
-    for number, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise StarlabError(f"{path}:{number}: not JSON ({error})") from None
-        if not isinstance(row, dict):
-            raise StarlabError(f"{path}:{number}: not a JSON object")
-        yield row
 
 
 def _write(path: Path, rows: Sequence[dict[str, Any]]) -> None:

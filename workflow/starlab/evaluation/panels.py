@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from ..knowledge import panels as questions
 from ..knowledge.base import KnowledgeBase
 from ..knowledge.questions import FAMILIES
 from ..knowledge.task import KnowledgeTask
-from ..provenance import file_sha256
+from ..provenance import file_sha256, text_sha256
 from ..tasks import Task
 from ..travel.database import Database
 from ..travel.query import load_queries
@@ -74,4 +73,4 @@ def frozen_hash(path: Path) -> str:
 
 
 def _joint_hash(hashes: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+    return text_sha256("\n".join(hashes))

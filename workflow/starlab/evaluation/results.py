@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StarlabError
-from ..training.checkpoints import write_atomically
+from ..files import write_atomically
 
 EVALUATION = "evaluation.json"
 QUERIES = "queries.jsonl"

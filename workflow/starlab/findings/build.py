@@ -57,7 +57,6 @@ def compute(
     claims_path: Path,
     expected_cells: Iterable[str],
     seeds: Sequence[int],
-    planned_cells: Iterable[str] = (),
     scope: str = MINIATURE,
     command: str = "snakemake --cores all",
 ) -> Findings:
@@ -65,7 +64,7 @@ def compute(
     answer.
     """
     claims = load_claims(claims_path)
-    results = collect(results_dir, expected_cells, seeds, planned_cells)
+    results = collect(results_dir, expected_cells, seeds)
     judge = Judge(results, Tables(results), claims)
     found = tuple(judge.finding(finding) for finding in claims.findings)
     card = provenance.card(results, claims.sha256, file_sha256(PAPER))
@@ -79,21 +78,18 @@ def build_findings(
     expected_cells: Iterable[str],
     seeds: Sequence[int],
     *,
-    planned_cells: Iterable[str] = (),
     scope: str = MINIATURE,
     command: str = "snakemake --cores all",
 ) -> None:
     """Write <out_dir>/findings.json, findings.md, overview.html and figures/<finding>.svg and .png.
 
-    expected_cells: the cells that this experiment trains (references follow from their scales);
-    planned_cells: cells of the matrix that no code trains yet. Same results, same bytes.
+    expected_cells: the cells that this experiment trains (references follow from their scales). Same results, same
+    bytes.
     """
     from starlab.findings import compute as costs
     from starlab.findings import figures, page, report  # matplotlib takes seconds to import
 
-    findings = compute(
-        Path(results_dir), Path(claims_path or CLAIMS), expected_cells, seeds, planned_cells, scope, command
-    )
+    findings = compute(Path(results_dir), Path(claims_path or CLAIMS), expected_cells, seeds, scope, command)
     out_dir = Path(out_dir)
     try:
         out_dir.mkdir(parents=True, exist_ok=True)

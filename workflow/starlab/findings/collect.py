@@ -42,7 +42,6 @@ class Results:
 
     root: Path
     expected: tuple[str, ...]
-    planned: tuple[str, ...]
     seeds: tuple[int, ...]
     runs: pd.DataFrame
     queries: pd.DataFrame
@@ -54,8 +53,6 @@ class Results:
 
     def why_not(self, cell: str) -> str:
         """Why `cell` cannot be used, in words that follow its name."""
-        if cell in self.planned:
-            return "planned, not implemented yet"
         if cell not in self.expected:
             return "not in this experiment's matrix"
         reasons = [f"seed {gap.seed} {gap.reason}" for gap in self.gaps if gap.cell == cell]
@@ -75,12 +72,11 @@ def with_references(cells: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*references, *cells]))
 
 
-def collect(root: Path, cells: Iterable[str], seeds: Sequence[int], planned: Iterable[str] = ()) -> Results:
+def collect(root: Path, cells: Iterable[str], seeds: Sequence[int]) -> Results:
     """Read the runs of `cells` (and their references) x `seeds` under `root`. Other folders there are not
     looked at.
     """
-    planned = tuple(planned)
-    expected = tuple(cell for cell in with_references(cells) if cell not in planned)
+    expected = with_references(cells)
     runs: list[dict[str, Any]] = []
     queries: list[pd.DataFrame] = []
     gaps: list[Gap] = []
@@ -114,7 +110,6 @@ def collect(root: Path, cells: Iterable[str], seeds: Sequence[int], planned: Ite
     return Results(
         root=root,
         expected=expected,
-        planned=planned,
         seeds=tuple(seeds),
         runs=_without(run_table, bad),
         queries=_without(query_table, bad),

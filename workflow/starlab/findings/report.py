@@ -25,7 +25,6 @@ def as_json(findings: Findings) -> dict[str, Any]:
         "levels": [_score_json(findings, cell) for cell in results.expected],
         "runs": {
             "expected_cells": list(results.expected),
-            "planned_cells": list(results.planned),
             "seeds": list(results.seeds),
             "missing": [
                 {
@@ -180,10 +179,6 @@ def as_markdown(findings: Findings) -> str:
     parts.append("## Runs that are missing")
     gaps = findings.results.gaps
     parts.append(markdown_table(tables.missing_table(findings)) if gaps else "None.")
-    if findings.results.planned:
-        parts.append(
-            "Planned, not implemented yet: " + ", ".join(f"`{cell}`" for cell in findings.results.planned) + "."
-        )
     parts += ["## Provenance", markdown_table(tables.provenance_table(findings))]
     return "\n\n".join(parts) + "\n"
 

@@ -7,7 +7,6 @@ microseconds (pretraining). A frozen base is a draft of which every entry was dr
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 from collections.abc import Iterable, Mapping
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..errors import StarlabError
+from ..provenance import text_sha256
 from .names import KIND_OF, KINDS, POOLS, SCHEMA
 
 FORMAT = "starlab knowledge 1"
@@ -169,7 +169,7 @@ class KnowledgeBase:
 
     def fingerprint(self) -> str:
         """sha256 of the content; the same for the same seed and code, whatever the file looks like."""
-        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+        return text_sha256(json.dumps(self.to_dict(), sort_keys=True))
 
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,12 +6,12 @@ The panels' base is drawn from a seed of its own name. Pretraining never sees it
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from pathlib import Path
 
 from ..errors import StarlabError
+from ..provenance import text_sha256
 from ..seeds import derive, generator
 from .base import Base, KnowledgeBase, generate
 from .names import KIND_OF
@@ -72,17 +72,17 @@ def write(folder: Path, seed: int, n: int) -> dict[str, Path]:
 
 def save(path: Path, questions: list[Question], base: KnowledgeBase) -> None:
     """Write a panel, one question a line, and its card beside it."""
-    content = "".join(json.dumps(question.to_dict()) + "\n" for question in questions).encode()
+    content = "".join(json.dumps(question.to_dict()) + "\n" for question in questions)
     card = {
         "set": path.stem,
         "n": len(questions),
-        "sha256": hashlib.sha256(content).hexdigest(),
+        "sha256": text_sha256(content),
         "knowledge_sha256": base.fingerprint(),
         "answers": dict(sorted(Counter(KIND_OF[question.answer] for question in questions).items())),
         "hops": dict(sorted(Counter(str(len(question.relations)) for question in questions).items())),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    path.write_text(content, encoding="utf-8")
     card_path(path).write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
 
 

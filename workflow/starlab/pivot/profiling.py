@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..errors import StarlabError
+from ..files import json_lines, write_atomically
 from ..rollout.episode import Decoding
 from ..seeds import derive
-from ..training.checkpoints import write_atomically
 from .candidates import Turn
 from .selection import Statistics, statistics
 from .turns import TurnEngine
@@ -80,8 +79,7 @@ def pivots(turns: Sequence[Turn], found: Mapping[str, Statistics], mean_below: f
 
 def save(profile: Profile, path: Path) -> None:
     """One line a state, after a line with what profiling cost."""
-    rows = [{"turns": profile.turns, "tokens": profile.tokens}]
-    lines = [json.dumps(row) for row in rows]
+    lines = [json.dumps({"turns": profile.turns, "tokens": profile.tokens})]
     for name, samples in profile.samples.items():
         counted = [[text, count] for text, count in samples.items()]
         lines.append(json.dumps({"id": name, "samples": counted}, ensure_ascii=False))
@@ -90,22 +88,10 @@ def save(profile: Profile, path: Path) -> None:
 
 def load(path: Path) -> Profile:
     """Read a saved profile. Raises StarlabError naming file, line and field."""
-    rows = list(_rows(path))
+    rows = [row for _, row in json_lines(path, "make the profile again")]
     try:
         head, states = rows[0], rows[1:]
         samples = {row["id"]: {text: int(count) for text, count in row["samples"]} for row in states}
         return Profile(samples, int(head["turns"]), int(head["tokens"]))
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise StarlabError(f"{path}: not a profile ({error!r}); make it again") from error
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise StarlabError(f"{path}: cannot be read ({error.strerror}); make the profile first") from error
-    for number, line in enumerate(lines, 1):
-        try:
-            yield json.loads(line)
-        except ValueError as error:
-            raise StarlabError(f"{path}:{number}: not JSON ({error}); make the profile again") from error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..config import Experiment
 from ..fields import Section, per_scale
-from .cells import ON_DEMONSTRATIONS, PIVOTS, SFTLONG
+from .cells import PIVOTS, SFTLONG
 
 if TYPE_CHECKING:
     from ..matrix import Cell
@@ -25,7 +25,7 @@ def of_cell(experiment: Experiment, cell: Cell) -> dict[str, Any]:
         lr = per_scale(experiment.sft.lr, cell.scale)
         return {**own, "lr": lr, "epochs": pivot.sft_epochs, "batch": experiment.sft.batch, "replay": 0.0, **changed}
     algorithms = {name for name in type(rl).model_fields if isinstance(getattr(rl, name), Section)}
-    shared = rl.model_dump(exclude={"lr", "prompts", "max_calls", *algorithms})
+    shared = rl.model_dump(exclude={"lr", "prompts", "max_calls", "fault_kind", "backend", *algorithms})
     settings: dict[str, Any] = {"candidates": pivot.candidates, "beta": pivot.beta}
     if PIVOTS[cell.algorithm].filtered:
         settings["mean_below"] = pivot.mean_below
@@ -59,8 +59,3 @@ def of_report(experiment: Experiment, cells: Iterable[Cell], scale: str) -> dict
 def uses_profile(cell: Cell, scale: str) -> bool:
     """Whether `cell` is of that scale and trains on what passed the filter."""
     return cell.scale == scale and cell.algorithm in PIVOTS and PIVOTS[cell.algorithm].filtered
-
-
-def on_demonstrations(cell: Cell) -> bool:
-    """Whether `cell` trains on the demonstrations."""
-    return cell.algorithm in ON_DEMONSTRATIONS

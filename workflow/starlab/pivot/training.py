@@ -12,7 +12,7 @@ from ..errors import StarlabError
 from ..rollout.episode import Decoding
 from ..training.progress import Measure
 from ..training.recording import Log
-from ..training.rl import Kind, RlSpec, train_rl
+from ..training.rl import Alarm, Kind, RlSpec, train_rl
 from . import profiling, verifiers
 from .candidates import Turn
 from .cells import PIVOTS
@@ -23,8 +23,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PivotSpec:
-    """What a run on pivots depends on beside `rl`, of which everything but `max_calls` and `noise` holds here too;
-    `rl.algorithm` is the loss, `rl.reward` scores answers, `rl.prompts` counts states."""
+    """What a run on pivots depends on beside `rl`, of which everything but calls, their faults and the backend
+    holds here too; `rl.algorithm` is the loss, `rl.reward` scores answers, `rl.prompts` counts states."""
 
     rl: RlSpec
     verifier: str = "functional"
@@ -51,6 +51,7 @@ def train_pivot(
     out: Path,
     log: Log | None = None,
     checkpoint_folder: Path | None = None,
+    alarm: Alarm | None = None,
     *,
     spent: Mapping[str, float] | None = None,
     measure: Measure | None = None,
@@ -79,4 +80,4 @@ def train_pivot(
         return TurnCollector(engine, table, verifier, Decoding(rl.temperature), rl.group, rl.seed)
 
     kind = Kind(gather=gather, trainer=PivotTrainer, spent=dict(spent or {}) if spec.filtered else {})
-    return train_rl(spec.rl, chosen, start, out, log, checkpoint_folder, kind=kind, measure=measure)
+    return train_rl(spec.rl, chosen, start, out, log, checkpoint_folder, alarm, kind=kind, measure=measure)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StarlabError
+from ..provenance import text_sha256
 from ..travel.parsing import from_json
 from ..travel.plan import Unparseable
 from ..travel.query import LocalConstraint, Query
@@ -80,7 +80,7 @@ def write_set(made: QuerySet, spec: SynthesisSpec, path: Path, card_path: Path) 
     path.parent.mkdir(parents=True, exist_ok=True)
     card_path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    content = card(made, spec, hashlib.sha256(text.encode()).hexdigest())
+    content = card(made, spec, text_sha256(text))
     card_path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return content
 

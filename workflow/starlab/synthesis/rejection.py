@@ -8,7 +8,6 @@ project's choice.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 
 from ..errors import StarlabError
 from ..protocol import TurnKind, parse_turn
+from ..provenance import text_sha256
 from ..travel.cost import cost
 from ..travel.database import Database
 from ..travel.evidence import gather
@@ -151,6 +151,6 @@ def write_trajectories(
     path.parent.mkdir(parents=True, exist_ok=True)
     card_path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    content = trajectory_card(taught, kept, spec, hashlib.sha256(text.encode()).hexdigest())
+    content = trajectory_card(taught, kept, spec, text_sha256(text))
     card_path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     return content

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StarlabError, disk_full
+from ..files import write_atomically
 
 KEPT = 2
 """Whole checkpoints that are kept while a run trains."""
@@ -89,16 +90,6 @@ class WholeCheckpoints:
 def _step(checkpoint: Path) -> int:
     suffix = checkpoint.name.rpartition("-")[2]
     return int(suffix) if suffix.isdigit() else -1
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file that is either the old one or the whole new one."""
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8") as handle:
-        handle.write(text)
-        handle.flush()
-        os.fsync(handle.fileno())
-    part.replace(path)
 
 
 def save_model(model: Any, tokenizer: Any, folder: Path) -> None:

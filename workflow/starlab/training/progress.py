@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..files import write_atomically
 from .recording import Log
 
 Measure = Callable[[Any, Any], Mapping[str, float]]
@@ -43,9 +44,7 @@ class Progress:
         """Go on after step `done`; what was measured later comes again. A fresh run is measured as it starts."""
         kept = [line for step, line in self._lines() if step <= done]
         if kept or self.path.exists():
-            part = self.path.with_name(self.path.name + ".part")
-            part.write_text("".join(kept), encoding="utf-8")
-            part.replace(self.path)
+            write_atomically(self.path, "".join(kept))
         if done == 0 and not kept:
             self.step(0, model, tokenizer, {})
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ..errors import StarlabError
+from ..files import write_atomically
 
 Log = Callable[[int, dict[str, float]], None]
 """(step, numbers): told once per step, e.g. to MLflow."""
@@ -41,9 +42,7 @@ class Record:
                 f" remove {self.path.parent} and run again, the run then starts afresh"
             )
         self.history = kept
-        part = self.path.with_name(self.path.name + ".part")
-        part.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
-        part.replace(self.path)
+        write_atomically(self.path, "".join(json.dumps(row) + "\n" for row in kept))
 
     def rows(self) -> Iterator[dict[str, float]]:
         """The lines written so far; one that a kill cut off ends them."""

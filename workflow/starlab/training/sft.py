@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StarlabError
+from ..files import write_atomically
 from ..seeds import derive
 from ..termination import Killed, deferred
 from . import checkpoints
@@ -124,7 +125,7 @@ def continue_sft(
         "train_processor_seconds": sum(row["processor_seconds"] for row in rows),
     }
     summary = {**done, "compute": {**compute, **NOTHING_BEFORE}}
-    checkpoints.write_atomically(out / "train.json", json.dumps(summary, indent=1) + "\n")
+    write_atomically(out / "train.json", json.dumps(summary, indent=1) + "\n")
     return summary
 
 

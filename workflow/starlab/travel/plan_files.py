@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StarlabError, nearest
+from ..files import json_lines
 from .query import Query
 
 
@@ -30,8 +31,8 @@ def read_plans(plans: Path, queries: Path) -> Iterator[Submission]:
 
     Raises StarlabError naming file, line and field; what a plan itself says is never an error.
     """
-    rows = {str(row.get("query_id", row.get("id"))): (row, place) for place, row in _lines(queries)}
-    for place, line in _lines(plans):
+    rows = {str(row.get("query_id", row.get("id"))): (row, place) for place, row in json_lines(queries)}
+    for place, line in json_lines(plans):
         missing = [name for name in ("plan_id", "query_id", "plan") if name not in line]
         if missing:
             raise StarlabError(f"{place}: the line has no {missing[0]!r}; a plan has plan_id, query_id and plan")
@@ -55,7 +56,7 @@ def read_query(path: Path, wanted: str | None) -> Query:
         single = None
     if isinstance(single, dict):
         return _query(single, str(path))
-    rows = {str(row.get("id", row.get("query_id"))): (row, place) for place, row in _lines(path)}
+    rows = {str(row.get("id", row.get("query_id"))): (row, place) for place, row in json_lines(path)}
     if wanted not in rows:
         asked = "say which query with --id" if wanted is None else f"no query {wanted!r}"
         raise StarlabError(f"{path}: {asked}; {nearest(wanted or '', list(rows)[:5])}")
@@ -101,22 +102,3 @@ def _query(row: Mapping[str, Any], place: str) -> Query:
         raise StarlabError(f"{place}: the query has no {error}") from error
     except (TypeError, ValueError) as error:
         raise StarlabError(f"{place}: bad field of the query: {error}") from error
-
-
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(place, object) of every line that is not empty."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StarlabError(f"{path}: cannot read the file ({error})") from error
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        place = f"{path}:{number}"
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise StarlabError(f"{place}: not JSON ({error})") from error
-        if not isinstance(row, dict):
-            raise StarlabError(f"{place}: a line is a JSON object")
-        yield place, row

@@ -150,7 +150,7 @@ def load_queries(path: Path) -> list[Query]:
     if not path.is_file():
         raise StarlabError(f"{path}: no such file of queries; make it with `snakemake {path}`")
     queries = []
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             row = json.loads(line)
             queries.append(Query.from_dict({"id": row["query_id"], **row} if "query_id" in row else row))
