@@ -113,12 +113,12 @@ rule pivot:
         train=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/train.json",
         rows=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/queries.jsonl",
         evaluation=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/evaluation.json",
-    wildcard_constraints:
-        cell=rf"[^/]+-({'|'.join(sorted(ON_DEMONSTRATIONS))})-[^/]+",
     log:
         f"{RESULTS}/logs/cells/{{cell}}/seed{{seed}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/cells/{{cell}}/seed{{seed}}.tsv"
+    wildcard_constraints:
+        cell=rf"[^/]+-({'|'.join(sorted(ON_DEMONSTRATIONS))})-[^/]+",
     conda:
         "../envs/policy.yaml"
     threads: 1

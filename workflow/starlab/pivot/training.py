@@ -12,7 +12,8 @@ from ..errors import StarlabError
 from ..rollout.episode import Decoding
 from ..training.progress import Measure
 from ..training.recording import Log
-from ..training.rl import Alarm, Kind, RlSpec, train_rl
+from ..training.rl import Kind, RlSpec, train_rl
+from ..training.watch import Alarm
 from . import profiling, verifiers
 from .candidates import Turn
 from .cells import PIVOTS
