@@ -13,7 +13,7 @@ RUN := PATH="$(abspath $(VENV))/bin:$$PATH"
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / - /'
 
-reproduce: $(READY) ## everything, from nothing: data, models, 33 cells x 3 seeds, seven findings
+reproduce: $(READY) ## everything, from nothing: data, models, 33 cells x 3 seeds, findings
 	$(RUN) snakemake --cores $(CORES)
 
 smoke: $(READY) ## the same path in minutes: few cells, one seed, few steps

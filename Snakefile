@@ -1,4 +1,4 @@
-# starlab: from nothing to seven findings. Each stage is one file of rules; `snakemake --cores all` runs them all.
+# starlab: from nothing to the findings. Each stage is one file of rules; `snakemake --cores all` runs them all.
 # The experiment is config.yaml, or a preset laid over it: snakemake --cores all --configfile presets/smoke.yaml
 from snakemake.utils import min_version
 

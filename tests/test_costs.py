@@ -36,6 +36,11 @@ def test_the_nearest_measurement_counts(results: Path, target: str, seconds: flo
     assert estimate(job_of("run", Path(target)), measured(results)) == seconds
 
 
+def test_a_profile_and_the_report_on_it_have_times_of_their_own() -> None:
+    assert job_of("profile", Path("pivot/m/seed0/profile.jsonl")).place == Path("pivot/m/seed0")
+    assert job_of("profile_report", Path("pivot/m/seed0/card.json")).place == Path("profile_report/m/seed0")
+
+
 def test_files_of_one_job_are_one_job() -> None:
     assert job_of("run", Path("cells/a/seed0/model.safetensors")) == job_of("run", Path("cells/a/seed0/train.json"))
     assert job_of("queries", Path("data/queries/test.card.json")) == job_of("queries", Path("data/queries/test.jsonl"))

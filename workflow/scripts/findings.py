@@ -18,4 +18,4 @@ with Job(snakemake) as job:
         scope=params.scope,
         command="snakemake --cores all" + (f" --configfile {preset}" if preset.exists() else ""),
     )
-    job.say(f"seven findings: {snakemake.output.page}")
+    job.say(f"findings: {snakemake.output.page}")

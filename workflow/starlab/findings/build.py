@@ -1,4 +1,4 @@
-"""From a results folder to findings.json, findings.md, overview.html and seven figures, in one call."""
+"""From a results folder to findings.json, findings.md, overview.html and a figure for each finding, in one call."""
 
 from __future__ import annotations
 

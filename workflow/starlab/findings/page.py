@@ -30,7 +30,7 @@ details { margin: .5em 0 } summary { cursor: pointer; color: #0059a0 }
 def as_html(findings: Findings, figures: Path) -> str:
     """The page. figures: folder with <finding>.svg, embedded as data."""
     body = [
-        "<h1>Seven findings</h1>",
+        "<h1>Findings</h1>",
         f"<p class=scope>Verdicts {escape(findings.scope)}.</p>",
         _table(tables.summary_table(findings)),
         f"<p>{escape(tables.READING)}</p>",
@@ -44,7 +44,7 @@ def as_html(findings: Findings, figures: Path) -> str:
         "<h2>Provenance</h2>",
         _table(tables.provenance_table(findings)),
     ]
-    head = "<meta charset=utf-8><meta name=viewport content='width=device-width'><title>Seven findings</title>"
+    head = "<meta charset=utf-8><meta name=viewport content='width=device-width'><title>Findings</title>"
     head += f"<style>{CSS}</style>"
     return f"<!doctype html>\n<html lang=en><head>{head}</head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
 

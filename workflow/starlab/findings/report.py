@@ -147,7 +147,7 @@ def _pair(interval: tuple[float, float] | None) -> list[float | None] | None:
 
 def as_markdown(findings: Findings) -> str:
     parts = [
-        "# Seven findings",
+        "# Findings",
         f"Verdicts {findings.scope}.",
         markdown_table(tables.summary_table(findings)),
         tables.READING,

@@ -5,6 +5,7 @@ Differences from the stock trainer, each in one method:
   them;
 - the log-probabilities of the behaviour policy are those recorded while sampling (equal to a forward at the
   same temperature to 1e-5), so no extra pass computes them;
+- with hard attribution (ARPO) every token has the advantage that it shares with other episodes;
 - episodes with advantage zero are skipped: they have no gradient (they do count in every normaliser);
 - logits are computed at trained tokens only, and tokens that episodes of a group have in common once
   (`forward`).
