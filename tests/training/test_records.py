@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from starlab.errors import StarlabError
-from starlab.training import checkpoints
+from starlab.training import checkpoints, progress
 from starlab.training.recording import Record
 
 
@@ -161,3 +161,15 @@ def test_a_conclusion_that_was_cut_off_or_of_another_spec_is_none(tmp_path):
     assert checkpoints.concluded(tmp_path / "checkpoints", "train.json", {"seed": 1}) is None
     (tmp_path / "checkpoints/trained/metrics.jsonl").write_text("")
     assert checkpoints.concluded(tmp_path / "checkpoints", "train.json", {"seed": 0}) is None
+
+
+def test_a_learning_curve_of_an_earlier_training_does_not_stay(tmp_path):
+    folder, out = tmp_path / "checkpoints", tmp_path / "out"
+    folder.mkdir()
+    out.mkdir()
+    (folder / progress.FILE).write_text('{"step": 0}\n')
+    progress.publish(folder, out)
+    assert (out / progress.FILE).read_text() == '{"step": 0}\n'
+    (folder / progress.FILE).unlink()
+    progress.publish(folder, out)
+    assert list(out.iterdir()) == []

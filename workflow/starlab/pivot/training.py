@@ -80,5 +80,10 @@ def train_pivot(
         table = {turn.id: turn for turn in chosen}
         return TurnCollector(engine, table, verifier, Decoding(rl.temperature), rl.group, rl.seed)
 
-    kind = Kind(gather=gather, trainer=PivotTrainer, spent=dict(spent or {}) if spec.filtered else {})
+    kind = Kind(
+        gather=gather,
+        trainer=PivotTrainer,
+        settings={"verifier": spec.verifier, "mean_below": spec.mean_below if spec.filtered else None},
+        spent=dict(spent or {}) if spec.filtered else {},
+    )
     return train_rl(spec.rl, chosen, start, out, log, checkpoint_folder, alarm, kind=kind, measure=measure)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -71,6 +70,8 @@ class Progress:
 
 
 def publish(folder: Path, out: Path) -> None:
-    """Put the file that `folder` keeps beside the run's other outputs, if anything was measured."""
+    """Put the file that `folder` keeps beside the run's other outputs; where nothing was measured, none stays there."""
     if (folder / FILE).exists():
-        shutil.copyfile(folder / FILE, out / FILE)
+        write_atomically(out / FILE, (folder / FILE).read_text(encoding="utf-8"))
+    else:
+        (out / FILE).unlink(missing_ok=True)

@@ -106,6 +106,8 @@ class Kind:
     """(trainer, tokenizer) -> what collects with the trainer's model."""
     trainer: type[Any]
     """A `RolloutTrainer`."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What the weights depend on beside an `RlSpec`."""
     spent: Mapping[str, float] = field(default_factory=dict)
     """What it cost before the first step, by the names of `NOTHING_BEFORE`."""
 
@@ -135,7 +137,7 @@ def train_rl(
     """
     folder = checkpoint_folder or out / "checkpoints"
     folder.mkdir(parents=True, exist_ok=True)
-    summary = checkpoints.concluded(folder, SUMMARY, asdict(spec))
+    summary = checkpoints.concluded(folder, SUMMARY, _identity(spec, kind))
     if summary is None:
         with deferred() as stop:
             progress = Progress(folder, spec.probe_every, spec.steps, measure, log)
@@ -143,6 +145,10 @@ def train_rl(
     checkpoints.publish(folder, out)
     publish_progress(folder, out)
     return summary
+
+
+def _identity(spec: RlSpec, kind: Kind | None) -> dict[str, Any]:
+    return {**asdict(spec), **(kind.settings if kind else {})}
 
 
 def _train(
@@ -177,7 +183,7 @@ def _train(
             raise Killed("terminated")
         raise StarlabError(f"{folder}: training ended after {trainer.state.global_step} updates; run it again")
     summary = {
-        "spec": asdict(spec),
+        "spec": _identity(spec, kind),
         "step": spec.steps,
         "resumed_at": done,
         "alarms": watch.alarms,
