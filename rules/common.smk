@@ -59,9 +59,14 @@ def cell_queries(wildcards):
     return f"{RESULTS}/data/queries/{cell_of(wildcards).queries}.jsonl"
 
 
+def sft_files(scale, seed):
+    """The files of an SFT model."""
+    return expand(f"{RESULTS}/sft/{scale}/seed{seed}/{{file}}", file=WEIGHTS)
+
+
 def cell_start(wildcards):
     """The SFT model that a run starts from: same scale, same seed."""
-    return expand(f"{RESULTS}/sft/{cell_of(wildcards).scale}/seed{wildcards.seed}/{{file}}", file=WEIGHTS)
+    return sft_files(cell_of(wildcards).scale, wildcards.seed)
 
 
 def base_files(scale):
@@ -98,7 +103,7 @@ def reference_model(wildcards):
     """The weights behind a reference: the shipped base, or the SFT model of this seed."""
     kind, scale = wildcards.reference.split("-", 1)
     if kind == "sft":
-        return expand(f"{RESULTS}/sft/{scale}/seed{wildcards.seed}/{{file}}", file=WEIGHTS)
+        return sft_files(scale, wildcards.seed)
     return base_files(scale)
 
 

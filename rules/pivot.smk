@@ -18,7 +18,7 @@ def report_settings(wildcards):
 
 def sft_model(wildcards):
     """The frozen policy that is profiled: where runs of this scale and seed start."""
-    return expand(f"{RESULTS}/sft/{wildcards.scale}/seed{wildcards.seed}/{{file}}", file=WEIGHTS)
+    return sft_files(wildcards.scale, wildcards.seed)
 
 
 def cell_profile(file):

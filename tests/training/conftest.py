@@ -3,42 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 import pytest
 import torch
-from starlab import protocol
 from starlab.policy.ladder import Architecture, build_model
 from starlab.policy.tokenizer import build_tokenizer
-from starlab.protocol import Message, ToolCall
-from starlab.tasks import Grade, Status
 from starlab.training import checkpoints
 from starlab.training.sft import SftSpec, train_sft
-
-
-@dataclass(frozen=True)
-class YesTask:
-    """One look-up, then an answer; "1" is right."""
-
-    id: str
-    domain: str = "travel"
-    level: str = "easy"
-
-    def prompt(self) -> list[Message]:
-        return protocol.prompt(self.domain, self.id)
-
-    def call(self, call: ToolCall) -> str:
-        return self.id
-
-    def grade(self, answer: str | None) -> Grade:
-        if answer is None:
-            return Grade(Status.UNDELIVERED, self.metrics(0.0))
-        return Grade(Status.OK, self.metrics(float(answer == "1")))
-
-    @staticmethod
-    def metrics(value: float) -> dict[str, float]:
-        names = ("delivered", "cs_micro", "cs_macro", "hard_micro", "hard_macro", "success")
-        return dict.fromkeys(names, value)
+from yes import YesTask, dialogue
 
 
 @pytest.fixture(scope="session")
@@ -63,18 +35,8 @@ def base(tmp_path_factory):
 def trajectories(tmp_path_factory, tasks):
     """A teacher that answers 1 as often as 0, file of dialogues."""
     path = tmp_path_factory.mktemp("teacher") / "trajectories.jsonl"
-    call = ToolCall("SearchCity", {"state": "x"})
-    rows = []
-    for i in range(48):
-        task = tasks[i % len(tasks)]
-        messages = [
-            *task.prompt(),
-            {"role": "assistant", "content": protocol.render_call(call)},
-            {"role": "user", "content": protocol.render_response(task.call(call))},
-            {"role": "assistant", "content": protocol.render_answer(str(i // len(tasks) % 2))},
-        ]
-        rows.append(json.dumps({"messages": messages}))
-    path.write_text("\n".join(rows) + "\n")
+    said = [dialogue(tasks[i % len(tasks)], str(i // len(tasks) % 2)) for i in range(48)]
+    path.write_text("".join(json.dumps({"messages": messages}) + "\n" for messages in said))
     return path
 
 

@@ -1,4 +1,4 @@
-"""A world of one question in which a turn is right or wrong: states for training tests, cheap and easily learned."""
+"""A world of one question in which a turn is right or wrong: tasks and states that are cheap and easily learned."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class YesTask:
 
     def grade(self, answer: str | None) -> Grade:
         names = ("delivered", "cs_micro", "cs_macro", "hard_micro", "hard_macro", "success")
-        return Grade(Status.OK, dict.fromkeys(names, float(answer == "1")))
+        status = Status.UNDELIVERED if answer is None else Status.OK
+        return Grade(status, dict.fromkeys(names, float(answer == "1")))
 
 
 def dialogue(task: YesTask, answer: str) -> list[Message]:
