@@ -16,13 +16,9 @@ with Job(snakemake) as job:
     from starlab.travel.task import TravelTask
 
     name, seed = snakemake.wildcards.cell, int(snakemake.wildcards.seed)
-    settings, start = dict(snakemake.params.settings), Path(snakemake.input.start[0])
-    files = {
-        "queries": snakemake.input.queries,
-        "world": snakemake.input.training,
-        "validation": snakemake.input.validation,
-    }
-    inputs = {"start": start, **{key: Path(path) for key, path in files.items()}}
+    settings, files = dict(snakemake.params.settings), snakemake.input
+    inputs = {"queries": files.queries, "world": files.training, "validation": files.validation, "start": files.start[0]}
+    inputs = {key: Path(path) for key, path in inputs.items()}
     cell = matrix.find(matrix.expand(job.experiment), name)
     tags = {**{factor: str(value) for factor, value in cell.factors().items()}, "axes": ",".join(cell.axes)}
 
@@ -30,14 +26,12 @@ with Job(snakemake) as job:
         scale, lora = settings.pop("scale"), settings.pop("lora")
         del settings["queries"]  # the name of the file
         spec = RlSpec(seed=seed, lora=LoraSpec(**lora) if lora else None, **settings)
-        panels, folder = job.panels(), log.folder.path
-        world = panels[0].tasks[0].database  # the test panel's is the one to train in
-        tasks = [TravelTask(query, world) for query in load_queries(inputs["queries"])]
-        how = evaluation.Settings(**snakemake.params.evaluation)
+        how, folder = evaluation.Settings(**snakemake.params.evaluation), log.folder.path
         validation = travel_panel("validation", inputs["validation"], inputs["world"])
-        measure = probe(validation, how, seed)
-        train_rl(spec, tasks, start.parent, folder, log.step, log.folder.checkpoints, log.alarm, measure=measure)
+        tasks = [TravelTask(query, validation.tasks[0].database) for query in load_queries(inputs["queries"])]
+        start, measure = inputs["start"].parent, probe(validation, how, seed)
+        train_rl(spec, tasks, start, folder, log.step, log.folder.checkpoints, log.alarm, measure=measure)
         header = {"cell": name, "seed": seed, "scale": scale, "config_sha256": log.run.fingerprint}
-        result = evaluation.run(folder, panels, how, seed, folder, header=header)
+        result = evaluation.run(folder, job.panels(), how, seed, folder, header=header)
         log.evaluation(result, spec.steps)
     job.say(f"{log.run.title}: {headline(result)}")
