@@ -17,8 +17,8 @@ with Job(snakemake) as job:
 
     name, seed = snakemake.wildcards.cell, int(snakemake.wildcards.seed)
     settings, files = dict(snakemake.params.settings), snakemake.input
-    inputs = {"queries": files.queries, "world": files.training, "validation": files.validation, "start": files.start[0]}
-    inputs = {key: Path(path) for key, path in inputs.items()}
+    paths = (files.start[0], files.queries, files.training, files.validation)
+    inputs = dict(zip(("start", "queries", "world", "validation"), map(Path, paths), strict=True))
     cell = matrix.find(matrix.expand(job.experiment), name)
     tags = {**{factor: str(value) for factor, value in cell.factors().items()}, "axes": ",".join(cell.axes)}
 
