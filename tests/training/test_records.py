@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from starlab.errors import StarlabError
 from starlab.training import checkpoints, progress
-from starlab.training.recording import Record
+from starlab.training.recording import Record, step_rows
 
 
 def test_a_resumed_record_drops_what_will_be_computed_again(tmp_path):
@@ -24,7 +24,7 @@ def test_a_resumed_record_drops_what_will_be_computed_again(tmp_path):
     again.resume(3)
     assert again.last == {"step": 3, "total_episodes": 192.0}
     again.write(4, {"total_episodes": 256.0})
-    assert [row["step"] for row in again.rows()] == [1, 2, 3, 4]
+    assert [row["step"] for row in step_rows(again.path)] == [1, 2, 3, 4]
     assert heard[0] == (1, {"total_episodes": 64.0})
 
 

@@ -5,14 +5,12 @@ Measuring changes nothing in the run: greedy and sampled decoding draw from gene
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..files import write_atomically
-from .recording import Log
+from .recording import Log, append_row, keep_rows, step_rows
 
 Measure = Callable[[Any, Any], Mapping[str, float]]
 """(model, tokenizer) -> numbers by the names of an evaluation, such as validation/greedy/success."""
@@ -41,19 +39,11 @@ class Progress:
 
     def resume(self, done: int, model: Any, tokenizer: Any) -> None:
         """Go on after step `done`; what was measured later comes again. A fresh run is measured as it starts."""
-        kept = [line for step, line in self._lines() if step <= done]
-        if kept or self.path.exists():
-            write_atomically(self.path, "".join(kept))
+        kept = [row for row in step_rows(self.path) if row["step"] <= done]
+        if self.path.exists():
+            keep_rows(self.path, kept)
         if done == 0 and not kept:
             self.step(0, model, tokenizer, {})
-
-    def _lines(self) -> Iterator[tuple[int, str]]:
-        """(step, line) of every whole line; one that a kill cut off ends them."""
-        for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else ():
-            try:
-                yield int(json.loads(line)["step"]), line + "\n"
-            except (ValueError, KeyError, TypeError):
-                return
 
     def step(self, step: int, model: Any, tokenizer: Any, totals: Mapping[str, float]) -> None:
         """Measure after step `step`, if it is time; `totals` is the line of `metrics.jsonl`."""
@@ -61,10 +51,7 @@ class Progress:
             return
         spent = {name: totals.get(total, 0.0) for name, total in COSTS.items()}
         numbers = {**spent, **self.measure(model, tokenizer)}
-        with self.path.open("a", encoding="utf-8") as handle:
-            handle.write(json.dumps({"step": step, **numbers}, allow_nan=False) + "\n")
-            handle.flush()
-            os.fsync(handle.fileno())
+        append_row(self.path, {"step": step, **numbers})
         if self._log is not None:
             self._log(step, {name: value for name, value in numbers.items() if name not in spent})
 

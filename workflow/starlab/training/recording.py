@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ..errors import StarlabError
@@ -15,6 +15,30 @@ from ..files import write_atomically
 
 Log = Callable[[int, dict[str, float]], None]
 """(step, numbers): told once per step, e.g. to MLflow."""
+
+
+def step_rows(path: Path) -> Iterator[dict[str, float]]:
+    """The lines of a file that `append_row` wrote, none if it is not there; a line that a kill cut off ends them."""
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        try:
+            row = json.loads(line)
+            row["step"]
+        except (ValueError, KeyError, TypeError):
+            return
+        yield row
+
+
+def keep_rows(path: Path, rows: Iterable[Mapping[str, float]]) -> None:
+    """Put `rows` in the place of the lines of the file."""
+    write_atomically(path, "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def append_row(path: Path, row: Mapping[str, float]) -> None:
+    """Add a line, which a power cut does not take away again."""
+    with path.open("a", encoding="utf-8") as handle:
+        handle.write(json.dumps(row, allow_nan=False) + "\n")
+        handle.flush()
+        os.fsync(handle.fileno())
 
 
 class Record:
@@ -35,32 +59,19 @@ class Record:
 
         StarlabError if one of them is missing, since what follows may depend on it.
         """
-        kept = [row for row in self.rows() if row["step"] <= step]
+        kept = [row for row in step_rows(self.path) if row["step"] <= step]
         if [row["step"] for row in kept] != list(range(1, step + 1)):
             raise StarlabError(
                 f"{self.path}: there is a checkpoint of step {step}, but not a line for each step up to it;"
                 f" remove {self.path.parent} and run again, the run then starts afresh"
             )
         self.history = kept
-        write_atomically(self.path, "".join(json.dumps(row) + "\n" for row in kept))
-
-    def rows(self) -> Iterator[dict[str, float]]:
-        """The lines written so far; one that a kill cut off ends them."""
-        if not self.path.exists():
-            return
-        for line in self.path.read_text(encoding="utf-8").splitlines():
-            try:
-                yield json.loads(line)
-            except ValueError:
-                return
+        keep_rows(self.path, kept)
 
     def write(self, step: int, numbers: Mapping[str, float]) -> None:
         """Append a line and pass it on."""
         row = {"step": step, **numbers}
-        with self.path.open("a", encoding="utf-8") as handle:
-            handle.write(json.dumps(row, allow_nan=False) + "\n")
-            handle.flush()
-            os.fsync(handle.fileno())
+        append_row(self.path, row)
         self.history.append(row)
         if self._log is not None:
             self._log(step, dict(numbers))

@@ -22,7 +22,7 @@ from . import checkpoints
 from .dataset import Example, mixture, read_trajectories
 from .lora import LoraSpec
 from .progress import COSTS, NOTHING_BEFORE
-from .recording import Clock, Log, Record
+from .recording import Clock, Log, Record, step_rows
 
 SUMMARY = "done.json"
 
@@ -118,7 +118,7 @@ def continue_sft(
     """`train_sft` from a model that was fine-tuned already, as a cell of the matrix: also writes `train.json`, with
     what it cost under the names of an RL run. Returns the content of that."""
     done = train_sft(spec, trajectories, start, out, log, checkpoint_folder)
-    rows = list(Record(out / "metrics.jsonl").rows())
+    rows = list(step_rows(out / "metrics.jsonl"))
     compute = {
         **dict.fromkeys(COSTS, 0.0),
         "train_seconds": sum(row["step_seconds"] for row in rows),
