@@ -28,7 +28,7 @@ from .drafts import MOST, Drafts, common_length
 from .episode import Branching, Decoding, Episode, Limits, Request, StopReason
 from .paths import Path, Rider, Tree
 from .sampling import Choice, choose
-from .stage import Stage
+from .stage import Stage, prompt_ids
 
 
 @dataclass(slots=True)
@@ -61,12 +61,9 @@ class Engine:
         self._cache = decoder.cache
         return decoder
 
-    def encode(self, text: str) -> list[int]:
-        return self.tokenizer.encode(text, add_special_tokens=False)  # type: ignore[no-any-return]
-
     def prompt_ids(self, task: Task) -> list[int]:
-        """The prompt as the chat template renders it, up to where the first turn starts."""
-        return self.encode(protocol.render_chat(task.prompt(), add_generation_prompt=True))
+        """Where the episodes of `task` begin."""
+        return prompt_ids(self.tokenizer, task)
 
     def drain(self) -> None:
         """A step's rollouts are over. Engines that generate together with other processes wait for them here."""

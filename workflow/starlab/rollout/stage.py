@@ -6,9 +6,16 @@ from typing import Any
 
 from .. import protocol
 from ..protocol import FormatError, TurnKind
+from ..tasks import Task
 from ..travel.faults import Faults
 from .episode import CallRecord, Episode, Limits, StopReason
 from .paths import Path, Rider
+
+
+def prompt_ids(tokenizer: Any, task: Task) -> list[int]:
+    """The prompt as the chat template renders it, up to where the first turn starts."""
+    text = protocol.render_chat(task.prompt(), add_generation_prompt=True)
+    return tokenizer.encode(text, add_special_tokens=False)  # type: ignore[no-any-return]
 
 
 class Stage:

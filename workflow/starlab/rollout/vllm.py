@@ -22,7 +22,7 @@ from ..travel.faults import Faults
 from .engine import RolloutStatistics
 from .episode import Branching, Decoding, Episode, Limits, Request, StopReason
 from .paths import Path, Tree
-from .stage import Stage
+from .stage import Stage, prompt_ids
 
 State = tuple[int, bool]
 """(prompts that a process has, whether its step is over)"""
@@ -80,8 +80,7 @@ class VllmEngine:
         active: list[Path] = []
         order = 0
         for request in requests:
-            text = protocol.render_chat(request.task.prompt(), add_generation_prompt=True)
-            prompt = self.tokenizer.encode(text, add_special_tokens=False)
+            prompt = prompt_ids(self.tokenizer, request.task)
             tree = Tree(request, prompt, order)
             order += request.count
             for rider in tree.start(request.count, seed):
