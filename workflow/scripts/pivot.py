@@ -12,8 +12,7 @@ with Job(snakemake) as job:
 
     name, seed, settings = snakemake.wildcards.cell, int(snakemake.wildcards.seed), snakemake.params.settings
     files = stage.inputs(settings["algorithm"], snakemake.input)
-    cell = matrix.find(matrix.expand(job.experiment), name)
-    tags = {**{factor: str(value) for factor, value in cell.factors().items()}, "axes": ",".join(cell.axes)}
+    tags = matrix.find(matrix.expand(job.experiment), name).tags()
 
     with job.run(name, settings, files, tags) as log:
         how, folder = evaluation.Settings(**snakemake.params.evaluation), log.folder.path

@@ -19,8 +19,7 @@ with Job(snakemake) as job:
     settings, files = dict(snakemake.params.settings), snakemake.input
     paths = (files.start[0], files.queries, files.training, files.validation)
     inputs = dict(zip(("start", "queries", "world", "validation"), map(Path, paths), strict=True))
-    cell = matrix.find(matrix.expand(job.experiment), name)
-    tags = {**{factor: str(value) for factor, value in cell.factors().items()}, "axes": ",".join(cell.axes)}
+    tags = matrix.find(matrix.expand(job.experiment), name).tags()
 
     with job.run(name, settings, inputs, tags) as log:
         scale, lora = settings.pop("scale"), settings.pop("lora")

@@ -54,6 +54,10 @@ class Cell:
         """Value of each factor."""
         return {name: getattr(self, name) for name in FACTORS}
 
+    def tags(self) -> dict[str, str]:
+        """What its runs are tagged with: every factor, and the axes."""
+        return {**{name: str(value) for name, value in self.factors().items()}, "axes": ",".join(self.axes)}
+
 
 def algorithms() -> frozenset[str]:
     """The names that `starlab/training/algorithms/` and `starlab/pivot/` register."""
