@@ -10,6 +10,7 @@ from dataclasses import replace
 from ..protocol import Message, ToolCall, prompt, render_answer, render_call, render_response, render_thought
 from ..synthesis import phrasing
 from ..travel import faults, miniature, names, rendering
+from ..travel.choice import choose_flight
 from ..travel.database import Hotel, Restaurant
 from ..travel.query import LocalConstraint, Query
 from .picks import City, Labels, Stay, Wish, sample_city, sample_constraint, solve
@@ -146,7 +147,7 @@ def _move(rng: random.Random, dialogue: Dialogue, query: Query, home: bool, chea
         text = rendering.flights(rows) or rendering.NO_RESULT
         dialogue.call("SearchFlight", text, departure=origin, destination=destination, date=date)
         if rows:
-            flight = min(rows, key=lambda row: row.price) if cheap else rng.choice(rows)
+            flight = choose_flight(rows, None if cheap else rng)
             dialogue.note([flight.number], rendering.price(cheap))
             day["transportation"] = f"Flight Number: {flight.number}, from {origin} to {destination}"
             return day

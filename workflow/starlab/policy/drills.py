@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from ..knowledge.names import NAMES, RELATION_PIECES
 from ..protocol import Message
 from ..travel import miniature, names, rendering
+from ..travel.choice import choose_flight
 from .dialogues import MEALS, NOW, PLEASE, Dialogue, more_wishes, note, wish_text
 from .picks import Stay, sample_city
 
@@ -92,7 +93,7 @@ def fares_dialogue(rng: random.Random, thrift: float = 0.8) -> list[Message]:
     """A bare listing of flights in any order of prices, of which the cheapest is wanted, or any."""
     rows = miniature.sample_flights(rng, "", "", "", rng.randint(2, 5))
     cheap = rng.random() < thrift
-    flight = min(rows, key=lambda row: row.price) if cheap else rng.choice(rows)
+    flight = choose_flight(rows, None if cheap else rng)
     wish = NOW + (rendering.CHEAP if cheap else rendering.ANYTHING) + PLEASE
     return _ask_listing(rng, rendering.flights(rows), [(wish, rendering.note(rendering.price(cheap), [flight.number]))])
 

@@ -2,8 +2,9 @@
 
 It acts through the task like any agent: look-ups first (again when one fails), after each a thought that says what it
 picks from the listing, then a plan in which names stand in the order in which the tools listed them. Every choice -
-how to travel, each flight, city, hotel, restaurant and sight - is the solver's with probability `skill`, else a random
-row among those it was shown. At skill 0 plans succeed by chance, at 1 they are the solver's.
+how to travel, each flight, city and hotel, a city's restaurants, its sights - is the solver's with probability `skill`,
+else random: a row among those it was shown, a car with probability `drives`. At skill 0 plans succeed by chance, at 1
+they are the solver's.
 
 Its thoughts show how to choose well, by chance as well: `restate` is how often it says a wish of the query again,
 `thrift` how often it says that it takes what is cheap, and its picks then follow what it said. Which of these habits
@@ -13,15 +14,15 @@ pay, and when, is left for RL to find.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..protocol import Message, ToolCall, render_answer, render_call, render_response, render_thought
 from ..seeds import generator
 from ..tasks import Grade
-from ..travel.choice import choose_hotel, choose_restaurants
-from ..travel.database import Attraction, Hotel, Restaurant
+from ..travel.choice import choose_flight, choose_hotel, choose_restaurants
+from ..travel.database import Attraction, Flight, Hotel, Restaurant
 from ..travel.faults import Faults
 from ..travel.plan import Drive, FlightRide, Place, Plan, Ride, Taxi, Venue, render
 from ..travel.query import LocalConstraint
@@ -233,10 +234,9 @@ class _Trip:
                 text = self.dialogue.look_up(
                     "SearchFlight", departure=origin, destination=destination, date=date
                 )
-                flights = task.database.flights_on(origin, destination, date)
-                prices = {row.number: row.price for row in flights if row.number in text}
-                if prices:
-                    return FlightRide(self._flight(prices, best), origin, destination)
+                shown = [row for row in task.database.flights_on(origin, destination, date) if row.number in text]
+                if shown:
+                    return FlightRide(self._flight(shown, best), origin, destination)
                 continue
             self.dialogue.look_up(
                 "GoogleDistanceMatrix", departure=origin, destination=destination, mode=mode
@@ -247,14 +247,14 @@ class _Trip:
                 return Drive(origin, destination) if mode == "self-driving" else Taxi(origin, destination)
         return None
 
-    def _flight(self, prices: Mapping[str, float], best: object) -> str:
+    def _flight(self, shown: Sequence[Flight], best: object) -> str:
         """The number of one of the flights that were shown."""
-        solved = best.number if isinstance(best, FlightRide) and best.number in prices else None
+        solved = best.number if isinstance(best, FlightRide) else None
         lucky, (_, cheap) = self._lucky(), self._thought()
-        if lucky and solved is not None:
+        if lucky and solved in {flight.number for flight in shown}:
             number, cheap = solved, False
         else:
-            number = min(prices, key=prices.__getitem__) if cheap else self.rng.choice(list(prices))
+            number = choose_flight(shown, None if cheap else self.rng).number
         self.dialogue.note([number], price(cheap))
         return number
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from .database import Hotel, Restaurant
+from .database import Flight, Hotel, Restaurant
 from .query import LocalConstraint
 from .rendering import allowed_rules
 
@@ -27,6 +27,11 @@ def _passes(hotel: Hotel, constraint: LocalConstraint, nights: int) -> bool:
         and (not constraint.room_type or hotel.room_type in _ROOMS_THAT_PASS[constraint.room_type])
         and (not constraint.house_rule or constraint.house_rule in allowed_rules(hotel.house_rules))
     )
+
+
+def choose_flight(flights: Sequence[Flight], rng: random.Random | None = None) -> Flight:
+    """The cheapest of one flight or more, or with `rng` any."""
+    return rng.choice(flights) if rng else min(flights, key=lambda flight: flight.price)
 
 
 def choose_hotel(
