@@ -110,7 +110,7 @@ def test_a_thought_after_every_listing_says_what_is_picked(sft):
             if "No result" in response:
                 assert thought == ""
             elif "SearchAccommodation" in call:
-                criteria = rendering.criteria(rendering.hotel_requests(row.query.local_constraint), cheap=False)
+                criteria = rendering.criteria(rendering.hotel_requests(row.query.local_constraint) or None, cheap=False)
                 assert thought.startswith(criteria) and thought.removeprefix(criteria) in response
                 assert thought.removeprefix(criteria) in turns[-1]
             else:

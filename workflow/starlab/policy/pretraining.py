@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ..errors import StarlabError
@@ -173,7 +174,8 @@ def pretrain(
     ]
     out.mkdir(parents=True, exist_ok=True)
     stream = Stream(tokenizer, spec)
-    started, total = time.process_time(), 0.0
+    losses: list[float] = []
+    started = time.process_time()
     end: int | None = None  # the last step, once copying works
     with (out / "curve.jsonl").open("w") as curve:
         for step, group in enumerate(stream, start=1):
@@ -186,7 +188,7 @@ def pretrain(
             for optimizer in optimizers:
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)
-            total += loss.item()
+            losses.append(loss.item())
             if end is None and step >= spec.copying_steps and step % CHECK == 0:
                 recall = measure(model, tokenizer, spec.seed + 1, dialogues, ["recall"])["recall"]
                 if recall >= spec.copied:
@@ -194,8 +196,8 @@ def pretrain(
                 elif step >= GIVE_UP * spec.copying_steps:
                     raise StarlabError(f"policy: after {step} steps recall is {recall:.2f}; try another seed or rate")
             if step % every == 0 or step == end:
-                row = {"step": step, "loss": total / every, "cpu_seconds": time.process_time() - started}
-                total = 0.0
+                row = {"step": step, "loss": fmean(losses), "cpu_seconds": time.process_time() - started}
+                losses.clear()
                 mastery = measure(model, tokenizer, spec.seed + 1, dialogues)
                 row |= {f"skill/{name}": value for name, value in mastery.items()}
                 curve.write(json.dumps({key: round(value, 4) for key, value in row.items()}) + "\n")

@@ -112,7 +112,8 @@ class Teacher:
     seed: int
     faults: Faults
     restate: float = 1.0
-    """Share of its thoughts on hotels and meals that say again what was asked, before they say what is picked."""
+    """Share of its thoughts on hotels and meals that say again what was asked, if anything was, before they say what is
+    picked."""
     thrift: float = 0.0
     """Share of its thoughts on flights, hotels and meals that say that the cheapest is taken."""
     drives: float = 0.5
@@ -278,8 +279,8 @@ class _Trip:
                 wishes, cheap = None, False
             else:
                 hotel = chosen.name
-        said = None if wishes is None else hotel_requests(wishes)
-        self.dialogue.note([hotel], criteria(said, cheap))
+        said = hotel_requests(wishes) if wishes else None
+        self.dialogue.note([hotel], criteria(said or None, cheap))
         return hotel
 
     def _restaurants(self, city: str, count: int) -> tuple[str, ...]:
@@ -297,7 +298,7 @@ class _Trip:
             names, wishes, cheap = self._several(shown, (), city, count), None, False
         else:
             names = tuple(row.name for row in chosen)
-        self.dialogue.thought = meals_note(None if wishes is None else cuisines, cheap, names)
+        self.dialogue.thought = meals_note((wishes and cuisines) or None, cheap, names)
         return names
 
     def _sights(self, city: str, count: int) -> tuple[str, ...]:

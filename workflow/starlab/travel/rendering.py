@@ -77,7 +77,7 @@ def price(cheap: bool) -> str:
 
 
 def criteria(requests: str | None, cheap: bool) -> str:
-    """By what a row is chosen: the wishes (there may be none about it), or None for anything; and its price.
+    """By what a row is chosen: the wishes about it, or None for anything; and its price.
 
     Always said, so that what to go by is a choice of its own, made before any name is weighed and made by the same
     two words everywhere.
