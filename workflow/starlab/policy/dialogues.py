@@ -123,10 +123,12 @@ def wish_text(wish: Wish) -> str:
 
 def note(wish: Wish, hotel: Hotel | None, meals: Sequence[Restaurant]) -> str:
     """Criteria and picks, for the hotel and for the meals: a thought, and the short form of an answer."""
-    bed = rendering.criteria(rendering.hotel_requests(wish.constraint) or None, wish.cheap)
+    bed, food = (
+        rendering.criteria(requests(wish.constraint) or None, wish.cheap)
+        for requests in (rendering.hotel_requests, rendering.meal_requests)
+    )
     room = rendering.note(bed, [hotel.name]) if hotel else ""
-    names = [row.name for row in meals]
-    return room + (rendering.meals_note(wish.constraint.cuisine, wish.cheap, names) if meals else "")
+    return room + (rendering.note(food, [row.name for row in meals]) if meals else "")
 
 
 def _move(rng: random.Random, dialogue: Dialogue, query: Query, home: bool, cheap: bool) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """The teacher: knows the protocol, and chooses as well as its `skill` says.
 
 It acts through the task like any agent: look-ups first (again when one fails), after each a thought that says what it
-picks from the listing, then a plan in which names stand in that order. Every choice -
+picks from the listing, then a plan in which names stand in the order in which the tools listed them. Every choice -
 how to travel, each flight, city and hotel, a city's restaurants, its sights - is the solver's with probability `skill`,
 else random: a row among those it was shown, a car with probability `drives`. At skill 0 plans succeed by chance, at 1
 they are the solver's.
@@ -26,7 +26,7 @@ from ..travel.database import Attraction, Flight, Hotel, Restaurant
 from ..travel.faults import Faults
 from ..travel.plan import Drive, FlightRide, Place, Plan, Ride, Taxi, Venue, render
 from ..travel.query import LocalConstraint
-from ..travel.rendering import criteria, hotel_requests, meals_note, note, price
+from ..travel.rendering import criteria, hotel_requests, meal_requests, note, price
 from ..travel.task import TravelTask
 from .outline import HOME, Choices, Outline, fill, outline_of, places_of, plain
 
@@ -284,7 +284,7 @@ class _Trip:
         return hotel
 
     def _restaurants(self, city: str, count: int) -> tuple[str, ...]:
-        """Different restaurants for `count` meals: those for the cuisines first, if it goes by them."""
+        """Different restaurants for `count` meals, in the order in which they were listed."""
         text = self.dialogue.look_up("SearchRestaurant", city=city)
         rows = {row.name: row for row in self.dialogue.task.database.restaurants_in(city)}
         shown = _as_listed(list(rows.values()), text)
@@ -293,12 +293,13 @@ class _Trip:
         offers, cuisines = [rows[name] for name in shown], (wishes and wishes.cuisine) or ()
         chosen = choose_restaurants(offers, cuisines, count, None if cheap else self.rng)
         if lucky:
-            names, cuisines, cheap = self._several(shown, solved, city, count), (), False
+            names, cheap = self._several(shown, solved, city, count), False
         elif chosen is None:
             names, wishes, cheap = self._several(shown, (), city, count), None, False
         else:
             names = tuple(row.name for row in chosen)
-        self.dialogue.thought = meals_note((wishes and cuisines) or None, cheap, names)
+        said = meal_requests(wishes) if wishes else None
+        self.dialogue.note(names, criteria(said or None, cheap))
         return names
 
     def _sights(self, city: str, count: int) -> tuple[str, ...]:

@@ -50,20 +50,20 @@ def choose_hotel(
 def choose_restaurants(
     restaurants: Sequence[Restaurant], cuisines: Sequence[str], meals: int, rng: random.Random | None = None
 ) -> tuple[Restaurant, ...] | None:
-    """`meals` different restaurants, one of its own for each cuisine first; None when that is not possible.
+    """`meals` different restaurants in listing order that cover the cuisines, or None when they cannot be covered.
 
-    For each cuisine in the order asked the cheapest row that has it and is not chosen yet (with `rng` any); then, in
-    the order of the listing, the cheapest of the rows left (any).
+    For each cuisine in the order asked the cheapest row that has it (with `rng` any), if none is chosen yet; then the
+    cheapest of the rows left (any).
     """
     listing = sorted(restaurants, key=lambda row: row.average_cost)
-    left = rng.sample(listing, len(listing)) if rng else listing
+    order = rng.sample(listing, len(listing)) if rng else listing
     chosen: list[Restaurant] = []
     for cuisine in cuisines:
-        row = next((row for row in left if cuisine in row.cuisines), None)
+        if any(cuisine in row.cuisines for row in chosen):
+            continue
+        row = next((row for row in order if cuisine in row.cuisines), None)
         if row is None:
             return None
         chosen.append(row)
-        left.remove(row)
-    others = left[: max(0, meals - len(chosen))]
-    chosen += [row for row in listing if row in others]
-    return tuple(chosen) if len(chosen) == meals else None
+    chosen += [row for row in order if row not in chosen][: meals - len(chosen)]
+    return tuple(row for row in listing if row in chosen) if len(chosen) == meals else None

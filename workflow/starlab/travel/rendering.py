@@ -93,17 +93,6 @@ def note(criteria: str, picks: Sequence[str]) -> str:
     return criteria + ", ".join(picks)
 
 
-def meals_note(cuisines: Sequence[str] | None, cheap: bool, picks: Sequence[str]) -> str:
-    """The thought after a listing of restaurants, which says each cuisine right before the name picked for it.
-
-    `cuisines`: those asked for, to which the first picks belong, or None for anything.
-    """
-    requests = [cuisine_requests([cuisine]) for cuisine in cuisines or ()]
-    requests += [""] * (len(picks) - len(requests))
-    named = [request + pick for request, pick in zip(requests, picks, strict=True)]
-    return note(criteria(None if cuisines is None else "", cheap), named)
-
-
 def constraint_words(constraint: LocalConstraint) -> str:
     """What a query asks for; empty when nothing is asked."""
     travel = constraint.transportation
