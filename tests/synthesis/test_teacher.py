@@ -7,7 +7,7 @@ from starlab.synthesis.teacher import MAX_ATTEMPTS, Teacher
 from starlab.tasks import Status
 from starlab.travel import rendering
 from starlab.travel.faults import Faults
-from starlab.travel.plan import Drive, render
+from starlab.travel.plan import Drive, FlightRide, render
 from starlab.travel.task import TravelTask
 
 NO_FAULTS = Faults(0.0, 0)
@@ -110,7 +110,7 @@ def test_a_thought_after_every_listing_says_what_is_picked(sft):
             if "No result" in response:
                 assert thought == ""
             elif "SearchAccommodation" in call:
-                criteria = rendering.criteria(rendering.hotel_requests(row.query.local_constraint) or None, cheap=False)
+                criteria = rendering.criteria(rendering.hotel_requests(row.query.local_constraint), cheap=False)
                 assert thought.startswith(criteria) and thought.removeprefix(criteria) in response
                 assert thought.removeprefix(criteria) in turns[-1]
             else:
@@ -152,6 +152,20 @@ def test_thrift_is_said_as_often_as_told_and_the_cheapest_row_follows(sft):
         row = next(line for line in listing.split("\n") if first in line)
         cost = int(row.partition("$")[2].partition(",")[0])
         assert cost == min(int(line.partition("$")[2].partition(",")[0]) for line in listing.split("\n")[1:])
+
+
+@pytest.mark.parametrize("thrift", [0.0, 1.0])
+def test_the_cheapest_flight_is_taken_where_thrift_says_so_and_else_another(sft, thrift):
+    spec = TeachingSpec(restate=0.0, thrift=thrift, drives=0.0, retry_rate=0.0)
+    seen = 0
+    for query, trajectory in teach(sft.queries, sft.database, spec):
+        for date, day in zip(query.date, trajectory.plan.days, strict=True):
+            if isinstance(ride := day.ride, FlightRide):
+                fares = {row.number: row.price for row in sft.database.flights_on(ride.origin, ride.destination, date)}
+                if len(set(fares.values())) == len(fares) > 1:
+                    seen += 1
+                    assert (fares[ride.number] == min(fares.values())) == (thrift == 1.0)
+    assert seen > 10
 
 
 def test_wishes_that_nothing_meets_are_not_said(synthesis):

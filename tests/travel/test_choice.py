@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 from starlab.travel import miniature
-from starlab.travel.choice import choose_hotel, choose_restaurants
+from starlab.travel.choice import choose_hotel, choose_restaurants, dearer
 from starlab.travel.database import Hotel, Restaurant
 from starlab.travel.query import LocalConstraint
 
@@ -43,6 +43,11 @@ def test_a_longer_stay_allows_more_hotels() -> None:
 
 def test_no_hotel_is_chosen_where_none_passes() -> None:
     assert choose_hotel([hotel("a", 10, "Shared room")], LocalConstraint(room_type="not shared room"), 2) is None
+
+
+def test_the_dearer_rows_are_all_but_the_cheapest() -> None:
+    assert [row.name for row in dearer(HOTELS)] == [row.name for row in HOTELS if row.name != "shared"]
+    assert [row.name for row in dearer(HOTELS[:1])] == ["shared"]
 
 
 def test_restaurants_cover_the_cuisines_in_listing_order() -> None:

@@ -124,7 +124,7 @@ def wish_text(wish: Wish) -> str:
 def note(wish: Wish, hotel: Hotel | None, meals: Sequence[Restaurant]) -> str:
     """Criteria and picks, for the hotel and for the meals: a thought, and the short form of an answer."""
     bed, food = (
-        rendering.criteria(requests(wish.constraint) or None, wish.cheap)
+        rendering.criteria(requests(wish.constraint), wish.cheap)
         for requests in (rendering.hotel_requests, rendering.meal_requests)
     )
     room = rendering.note(bed, [hotel.name]) if hotel else ""

@@ -3,8 +3,8 @@
 It acts through the task like any agent: look-ups first (again when one fails), after each a thought that says what it
 picks from the listing, then a plan in which names stand in the order in which the tools listed them. Every choice -
 how to travel, each flight, city and hotel, a city's restaurants, its sights - is the solver's with probability `skill`,
-else random: a row among those it was shown, a car with probability `drives`. At skill 0 plans succeed by chance, at 1
-they are the solver's.
+else random: a row among those it was shown, of flights and hotels any but the cheapest, a car with probability `drives`.
+At skill 0 plans succeed by chance, at 1 they are the solver's.
 
 Its thoughts show how to choose well, by chance as well: `restate` is how often it says a wish of the query again,
 `thrift` how often it says that it takes what is cheap, and its picks then follow what it said. Which of these habits
@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from ..protocol import Message, ToolCall, render_answer, render_call, render_response, render_thought
 from ..seeds import generator
 from ..tasks import Grade
-from ..travel.choice import choose_flight, choose_hotel, choose_restaurants
+from ..travel.choice import choose_flight, choose_hotel, choose_restaurants, dearer
 from ..travel.database import Attraction, Flight, Hotel, Restaurant
 from ..travel.faults import Faults
 from ..travel.plan import Drive, FlightRide, Place, Plan, Ride, Taxi, Venue, render
@@ -255,7 +255,8 @@ class _Trip:
         if lucky and solved in {flight.number for flight in shown}:
             number, cheap = solved, False
         else:
-            number = choose_flight(shown, None if cheap else self.rng).number
+            flight = choose_flight(shown) if cheap else choose_flight(dearer(shown), self.rng)
+            number = flight.number
         self.dialogue.note([number], price(cheap))
         return number
 
@@ -269,18 +270,21 @@ class _Trip:
         if not shown:
             return None
         lucky, (wishes, cheap) = self._lucky(), self._thought()
-        hotel = self.rng.choice(shown)
+        offers = [rows[name] for name in shown]
+        hotel = self.rng.choice(dearer(offers)).name
         if lucky and best in shown:
             hotel, cheap = best, False
         elif wishes or cheap:
-            offers = [rows[name] for name in shown]
-            chosen = choose_hotel(offers, wishes or LocalConstraint(), nights, None if cheap else self.rng)
+            asked = wishes or LocalConstraint()
+            chosen = choose_hotel(offers, asked, nights)
+            if chosen and not cheap:
+                others = [row for row in offers if row is not chosen]
+                chosen = choose_hotel(others, asked, nights, self.rng) or chosen
             if chosen is None:
                 wishes, cheap = None, False
             else:
                 hotel = chosen.name
-        said = hotel_requests(wishes) if wishes else None
-        self.dialogue.note([hotel], criteria(said or None, cheap))
+        self.dialogue.note([hotel], criteria(hotel_requests(wishes) if wishes else "", cheap))
         return hotel
 
     def _restaurants(self, city: str, count: int) -> tuple[str, ...]:
@@ -298,8 +302,7 @@ class _Trip:
             names, wishes, cheap = self._several(shown, (), city, count), None, False
         else:
             names = tuple(row.name for row in chosen)
-        said = meal_requests(wishes) if wishes else None
-        self.dialogue.note(names, criteria(said or None, cheap))
+        self.dialogue.note(names, criteria(meal_requests(wishes) if wishes else "", cheap))
         return names
 
     def _sights(self, city: str, count: int) -> tuple[str, ...]:

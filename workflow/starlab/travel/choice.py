@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import TypeVar
 
 from .database import Flight, Hotel, Restaurant
 from .query import LocalConstraint
 from .rendering import allowed_rules
+
+Priced = TypeVar("Priced", Flight, Hotel)
 
 _ROOMS_THAT_PASS = {
     "entire room": ("Entire home/apt",),
@@ -27,6 +30,12 @@ def _passes(hotel: Hotel, constraint: LocalConstraint, nights: int) -> bool:
         and (not constraint.room_type or hotel.room_type in _ROOMS_THAT_PASS[constraint.room_type])
         and (not constraint.house_rule or constraint.house_rule in allowed_rules(hotel.house_rules))
     )
+
+
+def dearer(rows: Sequence[Priced]) -> list[Priced]:
+    """One row or more without the cheapest, or that one alone."""
+    cheapest = min(rows, key=lambda row: row.price)
+    return [row for row in rows if row is not cheapest] or [cheapest]
 
 
 def choose_flight(flights: Sequence[Flight], rng: random.Random | None = None) -> Flight:

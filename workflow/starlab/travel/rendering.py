@@ -76,13 +76,13 @@ def price(cheap: bool) -> str:
     return CHEAP if cheap else ANY_PRICE
 
 
-def criteria(requests: str | None, cheap: bool) -> str:
-    """By what a row is chosen: the wishes about it, or None for anything; and its price.
+def criteria(requests: str, cheap: bool) -> str:
+    """By what a row is chosen: the wishes about it, anything where there are none; and its price.
 
     Always said, so that what to go by is a choice of its own, made before any name is weighed and made by the same
     two words everywhere.
     """
-    return (ANYTHING if requests is None else AS_ASKED + requests) + price(cheap)
+    return (AS_ASKED + requests if requests else ANYTHING) + price(cheap)
 
 
 def note(criteria: str, picks: Sequence[str]) -> str:
