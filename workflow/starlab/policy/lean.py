@@ -93,7 +93,8 @@ class Lean:
 
     def _paired(self, weights: Tensor) -> Tensor:
         """Outputs of a projection [heads * width, ...] in an order in which those turned together are neighbours."""
-        return weights.unflatten(0, (-1, 2, self.width // 2)).transpose(1, 2).flatten(0, 2)
+        pairs: Tensor = weights.unflatten(0, (-1, 2, self.width // 2))
+        return pairs.transpose(1, 2).flatten(0, 2)
 
     def hidden(self, ids: Tensor, positions: Tensor, attend: Attend, kept: Tensor | slice | None = None) -> Tensor:
         """The normed states [M, hidden] that `head` is applied to, for tokens [N] at `positions` [N].

@@ -19,7 +19,7 @@ from torch import Tensor
 
 BLOCK = 96
 """Nodes whose queries are attended together."""
-REMEMBERED = 2**26
+REMEMBERED = 2**24
 """Probabilities that a layer may keep for its backward pass; when there are more, it computes them again."""
 
 
@@ -130,13 +130,8 @@ def _stretches(
 ) -> Iterator[tuple[Stretch, Tensor, Tensor]]:
     """Each stretch with the keys and values [kv_heads, L, width] of its path."""
     for stretch in stretches:
-        yield (
-            stretch,
-            *(
-                torch.cat([states[start:end] for start, end in stretch.path]).transpose(0, 1)
-                for states in (keys, values)
-            ),
-        )
+        key, value = (torch.cat([states[start:end] for start, end in stretch.path]) for states in (keys, values))
+        yield stretch, key.transpose(0, 1), value.transpose(0, 1)
 
 
 def _probabilities(folded: Tensor, key: Tensor, block: Block) -> Tensor:
