@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from run_cost import matmul_rate
+from sampled import load_tasks
 from starlab import protocol, rewards
 from starlab.protocol import ToolCall
 from starlab.training.rl import RlSpec, train_rl, trainer_arguments
@@ -214,15 +215,12 @@ def measure(start: Path, queries: Path, database: Path, steps: int, only: Sequen
     """What each trainer needs, by name, and of the machine."""
     import torch
     from starlab.training import checkpoints
-    from starlab.travel.database import Database
-    from starlab.travel.query import load_queries
 
     os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
     torch.set_num_threads(1)
     rate = matmul_rate()
     weights = sum(parameter.numel() for parameter in checkpoints.load_model(start)[0].parameters())
-    world = Database.load(database)
-    tasks = [TravelTask(query, world) for query in load_queries(queries)]
+    tasks = load_tasks(queries, database)
     spec = RlSpec(seed=1000, steps=steps + 2, save_every=steps + 2)
     trainers: dict[str, Callable[[Path], Any]] = {
         "stock": lambda folder: stock(spec, tasks, start, folder, bf16=False),

@@ -34,17 +34,14 @@ def matmul_rate(size: int = 1024, repeats: int = 10) -> float:
 def measure(start: Path, queries: Path, database: Path, steps: int) -> dict[str, float]:
     """Medians over the steps after the first, which warms up."""
     import torch
+    from sampled import load_tasks
     from starlab.training.checkpoints import load_model
     from starlab.training.rl import RlSpec, train_rl
-    from starlab.travel.database import Database
-    from starlab.travel.query import load_queries
-    from starlab.travel.task import TravelTask
 
     torch.set_num_threads(1)
     rate = matmul_rate()
     weights = sum(parameter.numel() for parameter in load_model(start)[0].parameters())
-    world = Database.load(database)
-    tasks = [TravelTask(query, world) for query in load_queries(queries)]
+    tasks = load_tasks(queries, database)
     rows: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         train_rl(

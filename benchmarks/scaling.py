@@ -1,12 +1,14 @@
 """How the cost of a step grows, with the exponents that fit it.
 
-    python benchmarks/scaling.py --start models/s models/m models/l [--quick] [--json FILE]
+    python benchmarks/scaling.py --start results/sft/s/seed0 results/sft/m/seed0 results/sft/l/seed0 \
+        --queries results/data/queries/mixed1000.jsonl --database results/data/training [--quick] [--json FILE]
 
 Three sweeps in processor seconds, on one thread: groups in a step (8 episodes each), tool calls in an episode (its
-length), and model size. Episodes are scripted, since sampled ones have the length that they have: the tokens are
-forced, everything else (cache, sampling arithmetic, parsing, tools, forward, backward) is done as in a run. Siblings
-differ from their first token on, so nothing that they could share flatters the figures. An exponent of 1 is linear;
-generation and training must not be worse than that in the number of episodes.
+length), and model size. Episodes of the first two are scripted, since sampled ones have the length that they have: the
+tokens are forced, everything else (cache, sampling arithmetic, parsing, tools, forward, backward) is done as in a run.
+Siblings differ from their first token on, so nothing that they could share flatters the figures. Episodes of the third
+are really sampled, 8 for each of 8 queries, and its seconds are those of a thousand tokens, since each model says what
+it says. An exponent of 1 is linear; generation and training must not be worse than that in the number of episodes.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from sampled import load_tasks
 from starlab import protocol
 from starlab.protocol import Message, ToolCall
 from starlab.rollout import engine as engine_module
@@ -35,6 +38,8 @@ from starlab.training import checkpoints, forward
 
 GROUP = 8
 CALLS = 6
+LINEAR = 1.05
+"""Exponents up to this are called linear, since measurements scatter."""
 
 
 @dataclass(frozen=True)
@@ -93,18 +98,29 @@ def scripted(tokenizer: Any, calls: int) -> Iterator[None]:
         engine_module.choose, paths_module.Noise = choose, noise  # type: ignore[misc]
 
 
-def cost(folder: Path, groups: int, calls: int, repeats: int) -> dict[str, float]:
-    """Processor seconds of generating `groups` x 8 episodes and of a forward and backward pass over them."""
+def scripted_cost(folder: Path, groups: int, calls: int, repeats: int) -> dict[str, float]:
+    """What `groups` x 8 scripted episodes of `calls` calls cost."""
     model, tokenizer = checkpoints.load_model(folder)
-    engine = Engine(model, tokenizer, Limits(turn_tokens=256, total_tokens=4000, calls=60))
-    requests = [Request(Errand(f"q{i}", calls), GROUP) for i in range(groups)]
+    with scripted(tokenizer, calls):
+        return cost(model, tokenizer, [Request(Errand(f"q{i}", calls), GROUP) for i in range(groups)], repeats, 4000)
+
+
+def sampled_cost(folder: Path, tasks: Sequence[Any], repeats: int) -> dict[str, float]:
+    """What a thousand tokens of sampled episodes cost."""
+    found = cost(*checkpoints.load_model(folder), [Request(task, GROUP) for task in tasks], repeats)
+    thousands = found["episodes"] * found["tokens"] / 1000
+    return {**found, **{name: found[name] / thousands for name in ("generation", "training")}}
+
+
+def cost(model: Any, tokenizer: Any, requests: Sequence[Request], repeats: int, room: int = 1024) -> dict[str, float]:
+    """Processor seconds of generating episodes of up to `room` tokens and of a forward and backward pass over them."""
+    engine = Engine(model, tokenizer, Limits(turn_tokens=256, total_tokens=room, calls=60))
     generation = training = math.inf
     episodes: list[Episode] = []
-    with scripted(tokenizer, calls):
-        for _ in range(repeats + 1):  # the first warms up the memory
-            started = time.process_time()
-            episodes = engine.generate(requests, Decoding(0.7), seed=0)
-            generation = min(generation, time.process_time() - started)
+    for _ in range(repeats + 1):  # the first warms up the memory
+        started = time.process_time()
+        episodes = engine.generate(requests, Decoding(0.7), seed=1000)
+        generation = min(generation, time.process_time() - started)
     rows = [episode.prompt_ids + episode.completion_ids for episode in episodes]
     trained = [[len(e.prompt_ids) + i for i, spoken in enumerate(e.mask) if spoken] for e in episodes]
     half = max(1, len(rows) // 2)  # two updates a step
@@ -130,36 +146,52 @@ def exponent(points: Sequence[dict[str, float]], against: str, value: str) -> fl
     return sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / sum((x - mean_x) ** 2 for x in xs)
 
 
-def sweep(folders: Sequence[Path], quick: bool) -> dict[str, list[dict[str, float]]]:
+def sweep(folders: Sequence[Path], tasks: Sequence[Any], quick: bool) -> dict[str, list[dict[str, float]]]:
     """The points of each sweep, by what it is against; the middle model where that is not swept."""
     middle = folders[len(folders) // 2]
     groups, calls, repeats = ((2, 4, 8), (3, 6, 12), 1) if quick else ((2, 4, 8, 16, 32), (3, 6, 12, 24), 3)
     found = {
-        "episodes": [cost(middle, count, CALLS, repeats) for count in groups],
-        "tokens": [cost(middle, 8, count, repeats) for count in calls],
+        "episodes": [scripted_cost(middle, count, CALLS, repeats) for count in groups],
+        "tokens": [scripted_cost(middle, GROUP, count, repeats) for count in calls],
     }
     if len(folders) > 1:
-        found["weights"] = [cost(folder, 8, CALLS, repeats) for folder in folders]
+        found["weights"] = [sampled_cost(folder, tasks, repeats) for folder in folders]
     return found
+
+
+def sentence(value: str, against: str, slope: float) -> str:
+    """What an exponent says."""
+    what = {"episodes": "the number of episodes", "tokens": "their length", "weights": "the number of weights"}[against]
+    verdict = "WORSE than" if slope > LINEAR else "not worse than"
+    return f"{value} grows with {what} to the power {slope:.2f}: {verdict} linear"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--start", type=Path, nargs="+", required=True, help="folders of models, smallest first")
+    parser.add_argument("--queries", type=Path, help="of the sweep over models")
+    parser.add_argument("--database", type=Path)
     parser.add_argument("--quick", action="store_true", help="fewer points, once each")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    if len(options.start) > 1 and (options.queries is None or options.database is None):
+        parser.error("several models need --queries and --database: their episodes are sampled")
     torch.set_num_threads(1)
-    found = sweep(options.start, options.quick)
+    tasks = load_tasks(options.queries, options.database)[:GROUP] if len(options.start) > 1 else []
+    found = sweep(options.start, tasks, options.quick)
     fits = {
         against: {value: exponent(points, against, value) for value in ("generation", "training")}
         for against, points in found.items()
     }
     for against, points in found.items():
-        print(f"{against:>12} {'generation':>12} {'training':>12}   (processor seconds)")
+        unit = "processor seconds a thousand tokens" if against == "weights" else "processor seconds a step"
+        print(f"{against:>12} {'generation':>12} {'training':>12}   ({unit}; episodes of so many tokens)")
         for point in points:
-            print(f"{point[against]:12.0f} {point['generation']:12.3f} {point['training']:12.3f}")
-        print(f"{'exponent':>12} {fits[against]['generation']:12.2f} {fits[against]['training']:12.2f}\n")
+            cells = f"{point['generation']:12.3f} {point['training']:12.3f} {point['tokens']:12.0f}"
+            print(f"{point[against]:12.0f} {cells}")
+        for value, slope in fits[against].items():
+            print(sentence(value, against, slope))
+        print()
     if options.json:
         options.json.write_text(json.dumps({"points": found, "exponents": fits}, indent=1) + "\n")
 

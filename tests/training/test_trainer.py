@@ -11,7 +11,7 @@ import torch
 from starlab.rewards import RewardStatus, Scored
 from starlab.rollout.engine import Engine
 from starlab.rollout.episode import Decoding, Episode, Limits, Request, StopReason
-from starlab.training import checkpoints, forward
+from starlab.training import attention, checkpoints, forward
 from starlab.training.algorithms import make
 from starlab.training.collection import Collected
 from starlab.training.forward import Forest
@@ -261,21 +261,48 @@ def test_soft_and_hard_attribution_agree_under_a_token_mean_before_clipping(star
 
 
 def test_what_siblings_share_is_computed_once():
-    """Three rows of nine tokens with five in common: 9 + 4 + 4 nodes, each at a place where some row has it."""
+    """Three rows of nine tokens, five in all of them and eight in two: 9 + 1 + 4 nodes, each owned by one row."""
     rows = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 3, 4, 5, 16, 17, 18, 19], [1, 2, 3, 4, 5, 6, 7, 8, 10]]
-    forest = Forest.build(rows)
-    assert len(forest.ids) == 9 + 4 + 1
-    for row, path in zip(rows, forest.paths, strict=True):
+    forest = Forest.build([*rows, rows[1]])
+    assert len(forest.ids) == 9 + 1 + 4
+    for row, path in zip(rows, forest.paths, strict=False):
         assert forest.ids[path].tolist() == row
         assert forest.positions[path].tolist() == list(range(9))
-    laid = torch.cat([bucket.index.flatten() for bucket in forest.buckets])
-    assert laid[forest.places].tolist() == list(range(len(forest.ids)))
+    assert [[node for ends in path for node in range(*ends)] for path in forest.stretches] == [
+        forest.paths[0], forest.paths[2], forest.paths[1]
+    ]  # fmt: skip
+    assert [path[-1] for path in forest.stretches] == [(0, 9), (9, 10), (10, 14)]
 
 
-def test_rows_are_padded_with_rows_of_like_length_only():
-    lengths = [100, 95, 91, 60, 58, 10]
-    forest = Forest.build([list(range(1000 * n, 1000 * n + length)) for n, length in enumerate(lengths)])
-    assert [tuple(bucket.index.shape) for bucket in forest.buckets] == [(3, 100), (2, 60), (1, 10)]
+@pytest.mark.parametrize("remembered", [0, 2**20])
+def test_attention_equals_that_of_every_row_by_itself(remembered, monkeypatch):
+    """Rows of more than a block and some that share a prefix; queries of every node and of every third."""
+    monkeypatch.setattr(attention, "BLOCK", 4)
+    monkeypatch.setattr(attention, "REMEMBERED", remembered)
+    rows = [list(range(11)), [*range(6), *range(20, 33)], [*range(6), 20, 21, 40], [50]]
+    forest = Forest.build(rows)
+    count = len(forest.ids)
+    torch.manual_seed(0)
+    states = [torch.randn(count, heads, 8, requires_grad=True) for heads in (4, 2, 2)]
+    for chosen in (list(range(count)), list(range(0, count, 3))):
+        plan = attention.plan(forest.stretches, chosen, "cpu")
+        found = attention.attend(states[0][chosen], states[1], states[2], plan)
+        expected = by_row(states, forest)[chosen]
+        assert torch.allclose(found, expected, atol=1e-5)
+        pull = torch.randn_like(found)
+        gradients = [torch.autograd.grad(result, states, pull) for result in (found, expected)]
+        for one, other in zip(*gradients, strict=True):
+            assert torch.allclose(one, other, atol=1e-5)
+
+
+def by_row(states, forest):
+    """Attention [N, heads * width] of a forest's nodes, each in the last row that has it."""
+    mixed = torch.zeros(len(forest.ids), states[0][0].numel())
+    for path in forest.paths:
+        q, k, v = (part[path].transpose(0, 1)[None] for part in states)
+        row = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        mixed = mixed.index_copy(0, torch.tensor(path), row[0].transpose(0, 1).flatten(1))
+    return mixed
 
 
 @pytest.mark.parametrize("padded", [False, True])

@@ -2,9 +2,10 @@
 
 At a few hundred thousand parameters the many small operations of the general modelling code cost more than the
 matrix products. Here the three input projections are one product, so are gate and up, the weights of the norms are
-folded into the projections that follow them, and biases and residuals ride along in the products. It is the same
-function of the same weights, and differentiable in them; rollouts and training both use it, on a *packed* line of
-tokens [N, hidden] with positions of their own; attention, which alone looks across tokens, is the caller's.
+folded into the projections that follow them, biases and residuals ride along in the products, and the two numbers that
+a rotary position turns together lie side by side, so that turning them is one complex product. It is the same function
+of the same weights, and differentiable in them; rollouts and training both use it, on a *packed* line of tokens
+[N, hidden] with positions of their own; attention, which alone looks across tokens, is the caller's.
 """
 
 from __future__ import annotations
@@ -70,9 +71,7 @@ class Lean:
             positions = torch.arange(capacity, device=self.embedding.device)
             cosine, sine = body.rotary_emb(self.embedding[:1, None], positions[None])
         half = self.width // 2
-        self.cosine: Tensor = cosine[0, :, None]
-        # rotate_half negates the first half of what it moves: put the sign into the table
-        self.sine: Tensor = torch.cat([-sine[0, :, None, :half], sine[0, :, None, half:]], -1)
+        self.turns: Tensor = torch.complex(cosine[0, :, None, :half], sine[0, :, None, :half])  # [capacity, 1, half]
         self.layers = [self._layer(layer) for layer in body.layers]
 
     def _after(self, norm: Any, *weights: Tensor) -> Tensor:
@@ -82,15 +81,20 @@ class Lean:
 
     def _layer(self, layer: Any) -> Layer:
         attention, mlp = layer.self_attn, layer.mlp
-        inputs = (attention.q_proj, attention.k_proj, attention.v_proj)
+        q, k, v = attention.q_proj, attention.k_proj, attention.v_proj
         return Layer(
-            qkv=self._after(layer.input_layernorm, *(p.weight for p in inputs)),
-            qkv_bias=None if attention.q_proj.bias is None else torch.cat([p.bias for p in inputs]),
+            qkv=self._after(layer.input_layernorm, self._paired(q.weight), self._paired(k.weight), v.weight),
+            qkv_bias=None if q.bias is None else torch.cat([self._paired(q.bias), self._paired(k.bias), v.bias]),
             out=attention.o_proj.weight.t(),
             out_bias=attention.o_proj.bias,
             gate_up=self._after(layer.post_attention_layernorm, mlp.gate_proj.weight, mlp.up_proj.weight),
             down=mlp.down_proj.weight.t(),
         )
+
+    def _paired(self, weights: Tensor) -> Tensor:
+        """Outputs of a projection [heads * width, ...] in an order in which those turned together are neighbours."""
+        pairs: Tensor = weights.unflatten(0, (-1, 2, self.width // 2))
+        return pairs.transpose(1, 2).flatten(0, 2)
 
     def hidden(self, ids: Tensor, positions: Tensor, attend: Attend, kept: Tensor | slice | None = None) -> Tensor:
         """The normed states [M, hidden] that `head` is applied to, for tokens [N] at `positions` [N].
@@ -98,22 +102,20 @@ class Lean:
         M is N, or the tokens `kept` if the last layer's `attend` returns only those.
         """
         states = self.embedding.index_select(0, ids)
-        cosine, sine = self.cosine.index_select(0, positions), self.sine.index_select(0, positions)
-        rotated, total = self.heads + self.shared, len(ids)
+        turns = self.turns.index_select(0, positions)
         for index, layer in enumerate(self.layers):
             projected = _linear(self._norm(states), layer.qkv, layer.qkv_bias)
-            projected = projected.view(total, rotated + self.shared, self.width)
-            plain, values = projected.split([rotated, self.shared], 1)
-            turned = torch.addcmul(plain * cosine, plain.roll(self.width // 2, -1), sine)
-            queries, keys = turned.split([self.heads, self.shared], 1)
+            queries, keys, values = _Turn.apply(
+                projected.view(len(ids), -1, self.width), turns, self.heads, self.shared
+            )
             mixed = attend(index, queries, keys, values)
             if kept is not None and index == len(self.layers) - 1:
                 states = states[kept] if isinstance(kept, slice) else states.index_select(0, kept)
             states = torch.addmm(states, mixed, layer.out)
             if layer.out_bias is not None:
                 states = states + layer.out_bias
-            gate, up = torch.mm(self._norm(states), layer.gate_up).chunk(2, -1)
-            states = torch.addmm(states, F.silu(gate) * up, layer.down)
+            opened = _Gate.apply(torch.mm(self._norm(states), layer.gate_up))
+            states = torch.addmm(states, opened, layer.down)
         return self._norm(states)
 
     def _norm(self, states: Tensor) -> Tensor:
@@ -144,3 +146,49 @@ class _Norm(torch.autograd.Function):
         (gradient,) = gradients
         along = torch.linalg.vecdot(gradient, normed)[:, None]
         return torch.addcmul(gradient, normed, along, value=-1.0).mul_(factor), None
+
+
+class _Turn(torch.autograd.Function):
+    """Queries, keys and values [N, heads, width] of what was projected, the former two turned to their positions."""
+
+    @staticmethod
+    def forward(ctx: Any, projected: Tensor, turns: Tensor, heads: int, shared: int) -> tuple[Tensor, Tensor, Tensor]:
+        ctx.save_for_backward(turns)
+        turned = torch.view_as_real(_pairs(projected[:, : heads + shared]) * turns).flatten(2)
+        queries, keys = turned.split([heads, shared], 1)
+        return queries, keys, projected[:, heads + shared :]
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+        (turns,) = ctx.saved_tensors
+        result = torch.cat(gradients, 1)
+        turned = _pairs(result)[:, : -gradients[2].shape[1]]
+        turned.mul_(turns.conj())
+        return result, None, None, None
+
+
+def _pairs(states: Tensor) -> Tensor:
+    """[..., width / 2] complex numbers, in the same memory."""
+    return torch.view_as_complex(states.unflatten(-1, (-1, 2)))
+
+
+class _Gate(torch.autograd.Function):
+    """silu(gate) * up of both in one line [N, 2 * size]."""
+
+    @staticmethod
+    def forward(ctx: Any, both: Tensor) -> Tensor:
+        gate, up = both.chunk(2, -1)
+        opened = F.silu(gate)
+        ctx.save_for_backward(both, opened)
+        return opened * up
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        both, opened = ctx.saved_tensors
+        (gradient,) = gradients
+        gate, up = both.chunk(2, -1)
+        result = torch.empty_like(both)
+        to_gate, to_up = result.chunk(2, -1)
+        torch.mul(gradient, opened, out=to_up)
+        torch.ops.aten.silu_backward.grad_input(gradient * up, gate, grad_input=to_gate)
+        return result

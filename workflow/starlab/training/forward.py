@@ -1,10 +1,10 @@
 """Log-probabilities of a minibatch's trained tokens, computed once where episodes agree.
 
 Episodes of a group start alike: as a rule a third of their tokens or more stand behind the same tokens in a sibling.
-The rows become a forest (`Forest`) whose nodes are distinct prefixes; projections, norms and MLPs work on nodes, only
-attention sees rows, padded to rows of about their length. The gradient of a node is the sum of its rows' gradients, so
-this is the same function as a pass over all rows. The output head, and what the last layer does behind its attention,
-work at trained tokens only.
+The rows become a forest (`Forest`) whose nodes are distinct prefixes; projections, norms and MLPs work on nodes, and
+attention has one query a node (`attention`). The gradient of a node is the sum of its rows' gradients, so this is the
+same function as a pass over all rows. The output head, and the last layer from its queries on, work at trained tokens
+only.
 """
 
 from __future__ import annotations
@@ -14,20 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from ..policy.lean import Lean
-
-SIMILAR = 0.9
-"""Rows are padded together down to this share of the longest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """Rows of similar length for attention: `index` [R, L] is the node at each place; padding points at any node."""
-
-    index: Tensor
+from ..policy.lean import Attend, Lean
+from .attention import attend, plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +27,9 @@ class Forest:
     ids: Tensor  # [N]
     positions: Tensor  # [N]
     paths: list[list[int]]  # by row, the node at each place
-    buckets: tuple[Bucket, ...]
-    places: Tensor  # [N] a place of each node in the buckets, laid end to end
+    stretches: list[
+        tuple[tuple[int, int], ...]
+    ]  # paths as ranges of nodes; the last is new, by rows that have new ones
 
     @staticmethod
     def build(rows: Sequence[list[int]], device: Any = None) -> Forest:
@@ -46,25 +37,33 @@ class Forest:
         ids: list[int] = []
         positions: list[int] = []
         paths: list[list[int]] = [[] for _ in rows]
+        stretches: list[tuple[tuple[int, int], ...]] = []
         before: list[int] = []
         path: list[int] = []  # in sorted order a row shares with its predecessor what it shares with any before
+        ranges: list[tuple[int, int]] = []
         for number in sorted(range(len(rows)), key=rows.__getitem__):
             row = rows[number]
             shared = _common(before, row)
-            path = [*path[:shared], *range(len(ids), len(ids) + len(row) - shared)]
-            ids.extend(row[shared:])
-            positions.extend(range(shared, len(row)))
+            if shared < len(row):
+                own = len(ids), len(ids) + len(row) - shared
+                ranges = [*_first(ranges, shared), own]
+                stretches.append(tuple(ranges))
+                path = [*path[:shared], *range(*own)]
+                ids.extend(row[shared:])
+                positions.extend(range(shared, len(row)))
             paths[number], before = path, row
-        buckets, places, offset = [], torch.zeros(len(ids), dtype=torch.long), 0
-        for group in _similar(paths):
-            longest = len(group[0])
-            index = torch.tensor([path + path[-1:] * (longest - len(path)) for path in group])
-            for number, path in enumerate(group):
-                places[index[number, : len(path)]] = torch.arange(len(path)) + (offset + number * longest)
-            offset += index.numel()
-            buckets.append(Bucket(index.to(device)))
         table = torch.tensor([ids, positions], device=device)
-        return Forest(table[0], table[1], paths, tuple(buckets), places.to(device))
+        return Forest(table[0], table[1], paths, stretches)
+
+
+def _first(ranges: Sequence[tuple[int, int]], count: int) -> list[tuple[int, int]]:
+    """The first `count` numbers of some ranges laid end to end."""
+    taken: list[tuple[int, int]] = []
+    for start, end in ranges:
+        if count > 0:
+            taken.append((start, min(end, start + count)))
+            count -= end - start
+    return taken
 
 
 def _common(one: list[int], other: list[int]) -> int:
@@ -73,16 +72,6 @@ def _common(one: list[int], other: list[int]) -> int:
         if left != right:
             return place
     return min(len(one), len(other))
-
-
-def _similar(paths: Sequence[list[int]]) -> list[list[list[int]]]:
-    """The paths in groups, longest first, of lengths between `SIMILAR` times the longest and the longest."""
-    groups: list[list[list[int]]] = []
-    for path in sorted(paths, key=len, reverse=True):
-        if not groups or len(path) < SIMILAR * len(groups[-1][0]):
-            groups.append([])
-        groups[-1].append(path)
-    return groups
 
 
 def logprobs(model: Any, rows: Sequence[list[int]], trained: Sequence[Sequence[int]], temperature: float) -> Tensor:
@@ -107,30 +96,18 @@ def logprobs(model: Any, rows: Sequence[list[int]], trained: Sequence[Sequence[i
     return scores.index_select(0, picked)
 
 
-def _attention(lean: Lean, forest: Forest, kept: Tensor) -> Any:
-    """Causal attention of every row over itself; a node takes what any of its rows computes, they are equal. The last
-    layer's is for the nodes `kept`."""
-    folds, last = lean.heads // lean.shared, len(lean.layers) - 1
+def _attention(lean: Lean, forest: Forest, kept: Tensor) -> Attend:
+    """Attention of all nodes, and in the last layer of the nodes `kept` only."""
+    everywhere = plan(forest.stretches, range(len(forest.ids)), forest.ids.device)
+    chosen = plan(forest.stretches, kept.tolist(), forest.ids.device)
+    last = len(lean.layers) - 1
 
-    def attend(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        outputs = []
-        for bucket in forest.buckets:
-            q, k, v = (_rows(states, bucket.index) for states in (queries, keys, values))
-            if folds > 1:
-                k, v = k.repeat_interleave(folds, 1), v.repeat_interleave(folds, 1)
-            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            outputs.append(mixed.transpose(1, 2).flatten(2).flatten(0, 1))
-        places = forest.places if layer < last else forest.places[kept]
-        return torch.cat(outputs).index_select(0, places)
+    def attention(layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        if layer < last:
+            return attend(queries, keys, values, everywhere)
+        return attend(queries.index_select(0, kept), keys, values, chosen)
 
-    return attend
-
-
-def _rows(states: Tensor, index: Tensor) -> Tensor:
-    """[R, heads, L, width] from nodes' states [N, heads, width]."""
-    count, longest = index.shape
-    picked = states.flatten(1).index_select(0, index.flatten())
-    return picked.view(count, longest, states.shape[1], states.shape[2]).transpose(1, 2)
+    return attention
 
 
 class _LogProb(torch.autograd.Function):
@@ -138,14 +115,15 @@ class _LogProb(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, targets: Tensor) -> Tensor:
-        table = torch.log_softmax(logits, -1)
+        above = logits.gather(1, targets[:, None])[:, 0] - logits.amax(1)
+        table = torch.softmax(logits, -1)
         ctx.save_for_backward(table, targets)
-        return table.gather(1, targets[:, None])[:, 0]
+        return above + table.amax(1).log()  # the most likely token has exp(0) over the sum
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         table, targets = ctx.saved_tensors
         (gradient,) = gradients
-        result = table.exp().mul_(-gradient[:, None])
+        result = table * -gradient[:, None]
         result.scatter_add_(1, targets[:, None], gradient[:, None])
         return result, None
