@@ -293,5 +293,5 @@ def test_adapters_are_held_to_the_start_too(start, states, profiled, tmp_path):
 
 
 def test_an_unknown_algorithm_is_named():
-    with pytest.raises(StarlabError, match="valid: pivot, pivotall, pivotstrict"):
+    with pytest.raises(StarlabError, match="valid: pivot, pivotall, pivotcalls, pivotstrict"):
         PivotSpec.of("pivott", seed=0, mean_below=0.6, beta=0.0)

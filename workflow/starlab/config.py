@@ -277,8 +277,8 @@ class Row(Section):
     reward: OneOrMore[str] | None = None
     """Rewards, from `starlab/rewards.py`."""
     algorithm: OneOrMore[str] | None = None
-    """Algorithms, from `starlab/training/algorithms/`; or pivot, pivotall, pivotstrict, sftlong, which train on the SFT
-    demonstrations whatever `mix` and `size` say."""
+    """Algorithms, from `starlab/training/algorithms/`; or pivot, pivotall, pivotcalls, pivotstrict, sftlong, which
+    train on the SFT demonstrations whatever `mix` and `size` say."""
     mix: OneOrMore[Mix] | None = None
     """Difficulty of the training queries: mixed is easy, medium and hard as 4:3:3."""
     size: OneOrMore[Count] | None = None
