@@ -84,7 +84,7 @@ class Settled(Market):
 
 
 def _name(ride: Ride) -> str:
-    return ride.number if isinstance(ride, FlightRide) else ride.mode.value
+    return ride.number if isinstance(ride, FlightRide) else str(ride.mode)
 
 
 def _among(rows: Sequence[V], names: Names | None) -> list[V]:
