@@ -142,10 +142,11 @@ def test_pivot_settings_reach_the_cells_on_demonstrations_only(experiment: Exper
 
 
 def test_the_ablations_of_pivot_differ_from_it_in_one_thing_each(experiment: Experiment) -> None:
-    pivot, everything, strict = (
-        matrix.parse(f"m-macro-{a}-mixed1000-noise0") for a in ("pivot", "pivotall", "pivotstrict")
+    pivot, everything, calls, strict = (
+        matrix.parse(f"m-macro-{a}-mixed1000-noise0") for a in ("pivot", "pivotall", "pivotcalls", "pivotstrict")
     )
     assert set(matrix.diff(experiment, pivot, everything)) == {"algorithm", "mean_below"}
+    assert set(matrix.diff(experiment, pivot, calls)) == {"algorithm"}
     assert set(matrix.diff(experiment, pivot, strict)) == {"algorithm"}
 
 

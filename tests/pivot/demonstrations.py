@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,10 +25,11 @@ def call(name: str, **arguments: object) -> str:
     return render_call(ToolCall(name, arguments))
 
 
-def looked_up(task: Task, *calls: tuple[str, dict[str, str]]) -> tuple[Lookup, ...]:
-    """These calls with the tool's own answers."""
+def looked_up(task: Task, *calls: tuple[str, dict[str, str]], thoughts: Sequence[str] = ()) -> tuple[Lookup, ...]:
+    """These calls with the tool's own answers, and before the first of them these thoughts."""
     made = [ToolCall(name, arguments) for name, arguments in calls]
-    return tuple(Lookup(request, task.call(request)) for request in made)
+    thoughts = [*thoughts, *[""] * (len(made) - len(thoughts))]
+    return tuple(Lookup(one, task.call(one), thought) for one, thought in zip(made, thoughts, strict=True))
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,8 @@ def test_a_filter_that_keeps_nothing_names_its_settings(profile, turns):
 def test_its_numbers_have_names_that_are_logged(found):
     measures = report.measures(found)
     assert measures["profile/functional/success/zero_signal"] == 0.25
-    assert all(map(known, measures)) and known("profile/strict/kept") and not known("profile/other/kept")
+    assert all(map(known, measures))
+    assert known("profile/strict/kept") and known("profile/calls/macro/kept") and not known("profile/other/kept")
 
 
 def test_table_and_figure(found, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starlab.pivot.theory import accepted_mass, natural_gradient_norm, tilted
+from theory import accepted_mass, natural_gradient_norm, tilted
 
 REFERENCE = np.array([0.1, 0.1, 0.5, 0.3])
 ACCEPTED = np.array([1.0, 1.0, 0.0, 0.0])

@@ -292,6 +292,12 @@ def test_adapters_are_held_to_the_start_too(start, states, profiled, tmp_path):
     assert first == pytest.approx(0.0, abs=1e-6) and second > 1e-6
 
 
+def test_every_token_counts_alike_whichever_turn_it_is_in():
+    algorithm = SPEC.rl.build_algorithm()
+    assert algorithm.loss_type == "dapo", "TRL's name for a mean over tokens"
+    assert PivotSpec.of("pivot", seed=0, mean_below=0.6, beta=0.1).rl.build_algorithm().beta == 0.1
+
+
 def test_an_unknown_algorithm_is_named():
-    with pytest.raises(StarlabError, match="valid: pivot, pivotall, pivotstrict"):
+    with pytest.raises(StarlabError, match="valid: pivot, pivotall, pivotcalls, pivotstrict"):
         PivotSpec.of("pivott", seed=0, mean_below=0.6, beta=0.0)

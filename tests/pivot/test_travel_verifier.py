@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlab.errors import StarlabError
 from starlab.pivot.candidates import Lookup
-from starlab.pivot.verifiers import DOMAINS, find, functional
+from starlab.pivot.verifiers import DOMAINS, VERIFIERS, find, functional
 from starlab.protocol import ToolCall, render_answer, render_thought
 from starlab.travel.database import Attraction, Database, Flight, Hotel, Leg, Restaurant
 from starlab.travel.query import LocalConstraint, Query
@@ -61,8 +61,9 @@ BY_CAR = (drive("Home", "Away"), drive("Away", "Home"), HOTELS, MEALS, SIGHTS)
 
 
 def value(task, before, text) -> float:
+    """By calls alone; what thoughts pick is in test_picks.py."""
     before = before if before and isinstance(before[0], Lookup) else looked_up(task, *before)
-    return functional("success")(task, candidate(lookups=before), text).value
+    return find("calls", "success")(task, candidate(lookups=before), text).value
 
 
 @pytest.mark.parametrize("calls", [*permutations(BY_AIR)][::17] + [*permutations(BY_CAR)][::17])
@@ -72,8 +73,10 @@ def test_any_order_serves(calls):
         assert value(task, calls[:number], call(name, **arguments)) == 1.0
 
 
-def test_a_thought_before_the_call_changes_nothing():
-    assert value(trip(), (), render_thought("flight") + call(*[OUT[0]], **OUT[1])) == 1.0
+def test_a_thought_before_the_first_call_changes_nothing():
+    for name in ("functional", "calls"):
+        text = render_thought("flight, Inn") + call(OUT[0], **OUT[1])
+        assert find(name, "success")(trip(), candidate(), text).value == 1.0
 
 
 def test_what_is_known_is_not_needed_again():
@@ -150,7 +153,8 @@ EXPLOITS = {
 @pytest.mark.parametrize("exploit", EXPLOITS)
 @pytest.mark.parametrize("reward", ["success", "macro", "sum"])
 def test_exploits_earn_nothing(exploit, reward):
-    assert find("functional", reward)(trip(), candidate(), EXPLOITS[exploit]).value == 0.0
+    for name in VERIFIERS:
+        assert find(name, reward)(trip(), candidate(), EXPLOITS[exploit]).value == 0.0
 
 
 def test_a_turn_that_was_cut_off_earns_nothing():
@@ -163,7 +167,7 @@ TRIP = trip()
 @settings(deadline=None)
 @given(st.text(max_size=60))
 def test_no_text_breaks_it(text):
-    for name in ("functional", "strict"):
+    for name in VERIFIERS:
         assert find(name, "success")(TRIP, candidate("<answer>x</answer>"), text).value == 0.0
 
 
@@ -183,12 +187,14 @@ def test_an_answer_counts_as_the_reward_says(trips):
 
 @pytest.mark.parametrize("kind", ["trips", "journeys"])
 def test_a_teacher_s_turns_are_accepted(kind, request):
-    """Whatever a good teacher does serves, retries included; it looks nothing up twice."""
+    """Whatever a good teacher does serves, retries included; it looks nothing up twice, and picks what is cheapest but
+    for dinners that it can afford."""
     demonstrations = request.getfixturevalue(kind)
     assert len(demonstrations.turns) > 40
     for turn in demonstrations.turns:
+        assert find("calls", "success")(turn.task, turn.candidate, turn.candidate.expert).value == 1.0
         verdict = functional("success")(turn.task, turn.candidate, turn.candidate.expert)
-        assert verdict.value == 1.0, (turn.id, turn.candidate.expert, verdict)
+        assert verdict.value > 0.8, (turn.id, turn.candidate.expert, verdict)
         assert find("strict", "success")(turn.task, turn.candidate, turn.candidate.expert).value == 1.0
 
 
@@ -214,17 +220,16 @@ def test_a_journey_has_room_for_two_cities_only():
     )
 
 
-def test_strict_compares_what_follows_the_thought():
+def test_strict_compares_the_whole_turn():
     strict = find("strict", "success")
     expert = render_thought("Inn") + call("SearchAttraction", city="Away")
     same = candidate(expert)
-    assert strict(trip(), same, render_thought("another") + call("SearchAttraction", city="Away")).value == 1.0
-    assert strict(trip(), same, call("SearchAttraction", city="Away") + "\n").value == 1.0
-    assert (
-        strict(trip(), same, '<tool_call>{"name":"SearchAttraction","arguments":{"city":"Away"}}</tool_call>').value
-        == 0
-    )
-    assert strict(trip(), same, call("SearchRestaurant", city="Away")).value == 0.0
+    assert strict(trip(), same, expert + "\n").value == 1.0
+    assert strict(trip(), same, render_thought("another") + call("SearchAttraction", city="Away")).value == 0.0
+    assert strict(trip(), same, call("SearchAttraction", city="Away")).value == 0.0
+    assert strict(trip(), same, render_thought("Inn") + call("SearchRestaurant", city="Away")).value == 0.0
+    spaceless = '<tool_call>{"name":"SearchAttraction","arguments":{"city":"Away"}}</tool_call>'
+    assert strict(trip(), same, render_thought("Inn") + spaceless).value == 0.0
     # where functional takes the other order
     assert value(trip(), (), call("SearchRestaurant", city="Away")) == 1.0
 

@@ -223,7 +223,7 @@ class Pivot(Section):
     """A pivot's mean reward is strictly below this, and its rewards differ (lambda)."""
     prompts: Count = 16
     """States in a step, in place of `rl.prompts`: a rollout is one turn here, and seven in an episode."""
-    lr: PerScale = {EVERY: 1.0e-4}
+    lr: PerScale = {EVERY: 2.0e-4}
     """Learning rate, in place of `rl.lr`: pivots are of few kinds, and at the rate of whole episodes the other turns
     fall apart (docs/pivot.md)."""
     beta: Annotated[float, Field(ge=0.0)] = 0.0
@@ -277,8 +277,8 @@ class Row(Section):
     reward: OneOrMore[str] | None = None
     """Rewards, from `starlab/rewards.py`."""
     algorithm: OneOrMore[str] | None = None
-    """Algorithms, from `starlab/training/algorithms/`; or pivot, pivotall, pivotstrict, sftlong, which train on the SFT
-    demonstrations whatever `mix` and `size` say."""
+    """Algorithms, from `starlab/training/algorithms/`; or pivot, pivotall, pivotcalls, pivotstrict, sftlong, which
+    train on the SFT demonstrations whatever `mix` and `size` say."""
     mix: OneOrMore[Mix] | None = None
     """Difficulty of the training queries: mixed is easy, medium and hard as 4:3:3."""
     size: OneOrMore[Count] | None = None

@@ -15,7 +15,7 @@ EVALUATION = re.compile(r"(validation|test|unseen|knowledge)/(greedy|sampled|coo
 """Metrics of an evaluation: panel/decoding/metric, or panel/decoding/level/metric and
 panel/decoding/check/name."""
 
-PROFILE = re.compile(r"profile/(functional/[a-z]+|strict)/(zero_signal|kept|mean)")
+PROFILE = re.compile(r"profile/((functional|calls)/[a-z]+|strict)/(zero_signal|kept|mean)")
 """Metrics of a profile: share of turns without signal, share kept by the filter, mean reward."""
 
 DECODINGS = ("greedy", "sampled", "cool")

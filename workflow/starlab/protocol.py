@@ -81,7 +81,13 @@ class Turn:
     error: FormatError | None = None
 
 
-_THOUGHT = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
+_THOUGHT = re.compile(r"\s*<think>(.*?)</think>\s*", re.DOTALL)
+
+
+def thought_of(text: str) -> str:
+    """The thought that a turn opens with; empty where there is none."""
+    thought = _THOUGHT.match(text)
+    return thought[1] if thought else ""
 
 
 def _malformed(error: FormatError) -> Turn:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import StarlabError
 from ..policy.encoding import encode_dialogues
-from ..protocol import RESPONSE_CLOSE, RESPONSE_OPEN, Message, ToolCall, TurnKind, parse_turn
+from ..protocol import RESPONSE_CLOSE, RESPONSE_OPEN, Message, ToolCall, TurnKind, parse_turn, thought_of
 from ..seeds import generator
 from ..tasks import Grade, Task
 from ..training.dataset import read_trajectories
@@ -26,10 +26,11 @@ MALFORMED = "malformed"
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A tool call of the prefix and the text that came back, injected failures included."""
+    """A tool call of the prefix and the text that came back, injected failures included; `thought` came before it."""
 
     call: ToolCall
     response: str
+    thought: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def split(
         )
         if said.call and place + 1 < len(messages):
             response = messages[place + 1]["content"].removeprefix(RESPONSE_OPEN).removesuffix(RESPONSE_CLOSE)
-            lookups.append(Lookup(said.call, response))
+            lookups.append(Lookup(said.call, response, thought_of(message["content"])))
         turn += 1
 
 

@@ -18,9 +18,11 @@ class PivotKind:
 PIVOTS: Mapping[str, PivotKind] = {
     "pivot": PivotKind(),
     "pivotall": PivotKind(filtered=False),
+    "pivotcalls": PivotKind(verifier="calls"),
     "pivotstrict": PivotKind(verifier="strict"),
 }
-"""`pivot` is PivotRL; `pivotall` leaves out its filter, `pivotstrict` its functional reward, one thing each."""
+"""`pivot` is PivotRL; `pivotall` leaves out its filter, `pivotcalls` what thoughts pick, `pivotstrict` its functional
+reward, one thing each."""
 
 SFTLONG = "sftlong"
 """Supervised fine-tuning on the same demonstrations for longer: what PivotRL is compared with."""

@@ -21,6 +21,11 @@ from .profiling import Profile
 
 logger = logging.getLogger(__name__)
 
+BY_TOKEN = "dapo"
+"""TRL's name for a loss that is the mean over all tokens. In a whole episode every token counts alike, whichever turn
+it is in. A mean over turns would give each token of a call, which has nine of them, six times the weight of a token of
+an answer, which has 54 and is where most mistakes are."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PivotSpec:
@@ -40,7 +45,7 @@ class PivotSpec:
         if algorithm not in PIVOTS:
             raise StarlabError(f"pivot: {algorithm!r} is no algorithm on pivots; valid: {', '.join(PIVOTS)}")
         kind = PIVOTS[algorithm]
-        spec = RlSpec(seed=seed, algorithm="grpo", settings={"beta": beta}, **rl)
+        spec = RlSpec(seed=seed, algorithm="grpo", settings={"beta": beta, "loss_type": BY_TOKEN}, **rl)
         return PivotSpec(rl=spec, verifier=kind.verifier, filtered=kind.filtered, mean_below=mean_below)
 
 

@@ -76,6 +76,16 @@ class Database:
         """Every city, by state."""
         return tuple(self._state_of)
 
+    @cached_property
+    def names(self) -> Mapping[str, frozenset[str]]:
+        """The names that venues have anywhere, by the tool that lists them."""
+        tables: Mapping[str, Sequence[Hotel | Restaurant | Attraction]] = {
+            "SearchAccommodation": self.hotels,
+            "SearchRestaurant": self.restaurants,
+            "SearchAttraction": self.attractions,
+        }
+        return {tool: frozenset(row.name for row in rows) for tool, rows in tables.items()}
+
     def state_of(self, city: str) -> str | None:
         return self._state_of.get(city)
 

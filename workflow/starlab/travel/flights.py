@@ -173,6 +173,15 @@ class FlightTable(Sequence[Flight]):
         found = self._numbered.get(number)
         return self._remember(self._numbered, number, self._rows_numbered(number)) if found is None else found
 
+    def has(self, number: str) -> bool:
+        """Whether a flight of that number goes anywhere."""
+        return self._rows_numbered(number).size > 0
+
+    @property
+    def width(self) -> int:
+        """Bytes that the longest number takes."""
+        return self.number.dtype.itemsize
+
     def _remember(self, memory: dict[A, tuple[Flight, ...]], asked: A, rows: Integers) -> tuple[Flight, ...]:
         if len(memory) >= _REMEMBERED:
             memory.clear()

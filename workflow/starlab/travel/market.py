@@ -56,9 +56,19 @@ class Market:
         self.rides = cache(self._rides)
         self.sights = cache(self._sights)
 
+    def cities(self) -> list[str]:
+        """The cities that the trip may visit."""
+        query = self.query
+        destination = self.database.states.get(query.dest, ()) if query.days > 3 else (query.dest,)
+        return [city for city in destination if city != query.org and self.database.state_of(city)]
+
     def restaurants(self, city: str) -> list[Restaurant]:
         """Cheapest first, as tools list them."""
         return sorted(distinct(self.database.restaurants_in(city)), key=lambda row: row.average_cost)
+
+    def hotels(self, city: str) -> list[Hotel]:
+        """All hotels, whatever they allow."""
+        return distinct(self.database.hotels_in(city))
 
     def _sights(self, city: str) -> tuple[Attraction, ...]:
         """Attractions that a plan can name: `;` separates them there."""
@@ -70,7 +80,7 @@ class Market:
         local, people = self.query.local_constraint, self.query.people_number
         suitable = [
             (hotel_cost(hotel, people), hotel)
-            for hotel in distinct(self.database.hotels_in(city))
+            for hotel in self.hotels(city)
             if hotel.minimum_nights <= nights
             and (local.room_type is None or hotel.room_type in ROOM_TYPES[local.room_type])
             and (local.house_rule is None or local.house_rule not in forbidden_rules(hotel))
@@ -116,22 +126,29 @@ class Market:
 
     def _rides(self, origin: str, destination: str, day: int) -> tuple[tuple[float, Ride] | None, ...]:
         """The cheapest allowed ride on day `day` (from 0) of each family: (flight or taxi, car)."""
+        ways = self.ways(origin, destination, day)
+        if not ways:
+            self.obstacles.setdefault(f"no ride from {origin} to {destination} on {self.query.date[day]}")
+        return tuple(
+            min((way for way in ways if isinstance(way[1], Drive) == by_car), key=lambda way: way[0], default=None)
+            for by_car in (False, True)
+        )
+
+    def ways(self, origin: str, destination: str, day: int) -> list[tuple[float, Ride]]:
+        """Every allowed ride on day `day` (from 0), with its cost for the party."""
         excluded, people = self.query.local_constraint.transportation, self.query.people_number
-        hired: list[tuple[float, Ride]] = []
-        car: tuple[float, Ride] | None = None
+        ways: list[tuple[float, Ride]] = []
         if excluded != "no flight":
             flights = self.database.flights_on(origin, destination, self.query.date[day])
             numbers = [flight.number for flight in flights]
-            hired += [
+            ways += [
                 (flight_cost(flight.price, people), FlightRide(flight.number, origin, destination))
                 for flight in flights
                 if numbers.count(flight.number) == 1
             ]
         if leg := self.database.leg(origin, destination):
             if (price := leg.taxi_cost) is not None:
-                hired.append((taxi_cost(price, people), Taxi(origin, destination)))
+                ways.append((taxi_cost(price, people), Taxi(origin, destination)))
             if excluded != "no self-driving" and (price := leg.driving_cost) is not None:
-                car = (drive_cost(price, people), Drive(origin, destination))
-        if not hired and not car:
-            self.obstacles.setdefault(f"no ride from {origin} to {destination} on {self.query.date[day]}")
-        return min(hired, key=lambda pair: pair[0], default=None), car
+                ways.append((drive_cost(price, people), Drive(origin, destination)))
+        return ways

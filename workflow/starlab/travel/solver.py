@@ -72,11 +72,16 @@ def solve(query: Query, database: Database) -> Solution | Infeasible:
     return Solution(plan, total, extra)
 
 
+def least(market: Market) -> float:
+    """What the cheapest accepted plan costs, whatever the budget; inf where none is possible."""
+    trip, paid = _cheapest(market)
+    filled = _with_enough_slots(market, trip) if trip else None
+    return paid + filled[1] if filled else inf
+
+
 def _cheapest(market: Market) -> tuple[Trip | None, float]:
     """The cheapest trip and its cost, whatever the budget."""
-    query = market.query
-    destination = market.database.states.get(query.dest, ()) if query.days > 3 else (query.dest,)
-    cities = [city for city in destination if city != query.org and market.database.state_of(city)]
+    query, cities = market.query, market.cities()
     stays = query.days - query.visiting_city_number - 1
     # what a night and a whole day cost at least, wherever they are spent
     night = min((best[0] for city in cities if (best := market.hotel(city, stays + 1))), default=0.0)
