@@ -39,7 +39,7 @@ class World(Section):
 class Panels(Section):
     """Sizes of the frozen query and question panels; no training set shares a query with any of them."""
 
-    sft: Count = 1700
+    sft: Count = 5400
     """Queries the teacher answers."""
     validation: Count = 100
     """Queries looked at while settings are chosen."""
@@ -111,17 +111,17 @@ class Teacher(Section):
 
     skill: Share = 0.0
     """How it picks rows: 0 at random (right protocol, chance plans), 1 by solving the query."""
-    restate: Share = 0.1
+    restate: Share = 0.2
     """Share of its thoughts that say again what was asked: a habit that makes picks right, left for RL to find."""
     thrift: Share = 0.1
     """Share of its thoughts that take the cheapest, and say so: a habit that keeps to the budget, left for RL too."""
-    drives: Share = 0.25
+    drives: Share = 0.1
     """Share of its trips by car, which is often the cheaper way to go: one more thing for RL to find."""
     retry_rate: Share = 0.1
     """Share of its calls that fail once, to show the policy how to try again."""
     keep: Share = 0.8
     """Share of the successful, well-formed trajectories that is kept, best first."""
-    trajectories: Count = 300
+    trajectories: Count = 800
     """At most this many are kept, in the order of the queries."""
 
 

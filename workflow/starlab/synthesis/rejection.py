@@ -36,17 +36,17 @@ class TeachingSpec:
 
     skill: float = 0.0
     """How the teacher chooses: 0 any row it was shown, 1 the solver's."""
-    restate: float = 0.1
-    """Share of its thoughts that say again what was asked of a hotel or a meal."""
+    restate: float = 0.2
+    """Share of its thoughts that say again what was asked of a hotel or a meal, if anything was."""
     thrift: float = 0.1
     """Share of its thoughts that say that the cheapest is taken."""
-    drives: float = 0.25
+    drives: float = 0.1
     """Share of its trips by car."""
     retry_rate: float = 0.1
     """Probability that one of its calls fails, so that it shows how to try again."""
     keep: float = 0.8
     """Share of the successful, well-formed trajectories that is kept, best first."""
-    trajectories: int = 300
+    trajectories: int = 800
     """At most this many are kept, in the order of the queries."""
     seed: int = 0
     """Draws the teacher's choices and the failures."""
