@@ -3,8 +3,8 @@
 It acts through the task like any agent: look-ups first (again when one fails), after each a thought that says what it
 picks from the listing, then a plan in which names stand in the order in which the tools listed them. Every choice -
 how to travel, each flight, city and hotel, a city's restaurants, its sights - is the solver's with probability `skill`,
-else random: a row among those it was shown, of flights and hotels any but the cheapest, a car with probability `drives`.
-At skill 0 plans succeed by chance, at 1 they are the solver's.
+else random: a row among those it was shown, of flights and hotels any but the cheapest, a car with probability
+`drives`. At skill 0 plans succeed by chance, at 1 they are the solver's.
 
 Its thoughts show how to choose well, by chance as well: `restate` is how often it says a wish of the query again,
 `thrift` how often it says that it takes what is cheap, and its picks then follow what it said. Which of these habits
