@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import matrix, sandbox
 from .config import Experiment
@@ -17,6 +17,9 @@ from .errors import StarlabError
 from .experiment import load
 from .matrix import Cell
 from .runs import cell_folder
+
+if TYPE_CHECKING:
+    from .findings.build import Findings
 
 CONFIG = Path("config.yaml")
 
@@ -74,6 +77,8 @@ def parser() -> argparse.ArgumentParser:
         judging.add_argument("--database", type=Path, required=True, help="folder of the travel database")
         judging.add_argument("--rules", default="strict", help="travelplanner, agentstar, agentstar-relaxed or strict")
     add("power", power, "how many seeds would decide what is undecided")
+    page = add("summary", summary, "the results on one page with its figures, as in docs/README.md")
+    page.add_argument("--out", type=Path, required=True, help="folder to write README.md and figures into")
     sandbox.add_commands(add)
     return top
 
@@ -209,16 +214,31 @@ def check(options: argparse.Namespace) -> None:
     print(f"Rules: {rules.name}\n{summary(audits)}")
 
 
+def judged(experiment: Experiment) -> Findings:
+    """The findings of the experiment's results so far."""
+    from .findings.build import compute
+
+    cells = [cell.name for cell in matrix.expand(experiment)]
+    settings = experiment.findings
+    return compute(Path(experiment.results), Path(settings.claims), cells, experiment.seeds, settings.scope)
+
+
 def power(options: argparse.Namespace) -> None:
     """Print the verdicts, and for each undecided contrast the number of seeds that would decide it."""
-    from .findings.build import compute
     from .findings.tables import plain, power_table
 
-    experiment = experiment_of(options)
-    cells = [cell.name for cell in matrix.expand(experiment)]
-    claims = Path(experiment.findings.claims)
-    findings = compute(Path(experiment.results), claims, cells, experiment.seeds)
+    findings = judged(experiment_of(options))
     for result in findings.found:
         print(f"{result.finding.id} {result.finding.title}: {result.verdict}")
     head, rows = power_table(findings)
     print("\n" + plain((head, rows)) if rows else "no contrast waits for more seeds")
+
+
+def summary(options: argparse.Namespace) -> None:
+    """Write the results on one page."""
+    from .findings.summary import write_summary
+
+    experiment = experiment_of(options)
+    bases = {scale: Path(rung.folder) for scale, rung in experiment.policy.ladder.items() if rung.folder}
+    words = ["starlab summary", *(f"--configfile {path}" for path in options.configfile), f"--out {options.out}"]
+    print(write_summary(judged(experiment), bases, options.out, " ".join(words)))
