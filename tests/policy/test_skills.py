@@ -2,6 +2,7 @@ import json
 import random
 
 import pytest
+from starlab.policy import bases
 from starlab.policy.skills import MEASURED, SKILLS
 from starlab.protocol import ANSWER_OPEN, CALL_OPEN, TurnKind, parse_turn
 from starlab.travel.rendering import CHEAP
@@ -37,6 +38,10 @@ def test_what_is_measured_is_always_the_cheapest_and_so_unique() -> None:
     rng = random.Random(0)
     for skill in ("travel", "hotel_both", "cuisines", "stay"):
         assert all(CHEAP in MEASURED[skill](rng)[1]["content"] for _ in range(20))
+
+
+def test_every_skill_has_a_share_in_pretraining_and_replay() -> None:
+    assert bases.WEIGHTS.keys() == SKILLS.keys()
 
 
 def test_skills_depend_on_the_generator_only() -> None:

@@ -73,19 +73,19 @@ def mixture(
     """All examples of a run in the order of training: `epochs` permutations of the dialogues, each mixed with
     replay.
 
-    `replay` is the share of general tool-use dialogues; they are drawn afresh (by `policy.skills.SKILLS`, in the shares
-    of pretraining) and never repeat.
+    `replay` is the share of general tool-use dialogues; they are drawn afresh (by `policy.skills.SKILLS` in the shares
+    of pretraining, or by `skills` in equal shares) and never repeat.
     """
     if not 0.0 <= replay < 1.0:
         raise StarlabError(f"sft.replay: {replay} is not in [0, 1)")
-    from ..policy.bases import WEIGHTS
-
+    shares: Mapping[str, float] = dict.fromkeys(skills or (), 1.0)
     if skills is None:
+        from ..policy.bases import WEIGHTS
         from ..policy.skills import SKILLS
 
-        skills = SKILLS
+        skills, shares = SKILLS, WEIGHTS
     rng = generator("sft-order", seed)
-    documents = _replay(skills, WEIGHTS, generator("sft-replay", seed))
+    documents = _replay(skills, shares, generator("sft-replay", seed))
     encoded = encode_dialogues(tokenizer, dialogues)
     ordered: list[Example] = []
     remaining = round(epochs * len(dialogues))
@@ -104,7 +104,7 @@ def _replay(
     skills: Mapping[str, Any], shares: Mapping[str, float], rng: random.Random
 ) -> Iterator[list[Message]]:
     names = list(skills)
-    weights = [shares.get(name, 1.0) for name in names]
+    weights = [shares[name] for name in names]
     while True:
         yield skills[rng.choices(names, weights)[0]](rng)
 
