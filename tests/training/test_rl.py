@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 from starlab.errors import StarlabError
 from starlab.training import metrics
-from starlab.training.rl import LoraSpec, RlSpec, train_rl, trainer_arguments
+from starlab.training.arguments import trainer_arguments
+from starlab.training.rl import LoraSpec, RlSpec, train_rl
 from starlab.training.sft import train_sft
 
 RL = RlSpec(

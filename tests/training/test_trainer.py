@@ -13,10 +13,11 @@ from starlab.rollout.engine import Engine
 from starlab.rollout.episode import Decoding, Episode, Limits, Request, StopReason
 from starlab.training import attention, checkpoints, forward
 from starlab.training.algorithms import make
+from starlab.training.arguments import trainer_arguments
 from starlab.training.collection import Collected
 from starlab.training.forward import Forest
 from starlab.training.groups import Group, Sample
-from starlab.training.rl import RlSpec, trainer_arguments
+from starlab.training.rl import RlSpec
 from starlab.training.trainer import RolloutTrainer, padded_logprobs
 from trl import GRPOTrainer
 

@@ -223,7 +223,7 @@ class Pivot(Section):
     """A pivot's mean reward is strictly below this, and its rewards differ (lambda)."""
     prompts: Count = 16
     """States in a step, in place of `rl.prompts`: a rollout is one turn here, and seven in an episode."""
-    lr: PerScale = {EVERY: 2.0e-4}
+    lr: PerScale = {EVERY: 1.0e-4}
     """Learning rate, in place of `rl.lr`: pivots are of few kinds, and at the rate of whole episodes the other turns
     fall apart (docs/pivot.md)."""
     beta: Annotated[float, Field(ge=0.0)] = 0.0

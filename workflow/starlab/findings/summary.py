@@ -85,10 +85,11 @@ def machine() -> str:
     """The processor of this machine and how many cores of it this process may use."""
     name = platform.processor() or platform.machine()
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        values = dict((part.strip() for part in line.split(":", 1)) for line in lines if ":" in line)
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
-        values = {}
+        text = ""
+    pairs = (line.split(":", 1) for line in text.splitlines() if ":" in line)
+    values = {key.strip(): value.strip() for key, value in pairs}
     flags = values.get("flags", "").split()
     widest = next((flag for flag in ("avx512f", "avx2") if flag in flags), "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

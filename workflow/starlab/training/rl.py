@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .. import rewards
 from ..errors import StarlabError, nearest
 from ..rollout.episode import Decoding, Limits
-from ..seeds import derive
 from ..tasks import Task
 from ..termination import Killed, deferred
 from ..travel.faults import PAPER, Faults
 from . import checkpoints
 from .algorithms import Algorithm, make
+from .arguments import trainer_arguments
 from .lora import LoraSpec, peft_config
 from .progress import COSTS, NOTHING_BEFORE, Measure, Progress
 from .progress import publish as publish_progress
@@ -272,64 +271,6 @@ def _whole_episodes(spec: RlSpec, tasks: Sequence[Task], algorithm: Algorithm) -
         )
 
     return Kind(gather=gather, trainer=RolloutTrainer)
-
-
-def trainer_arguments(spec: RlSpec, algorithm: Algorithm, folder: Path) -> Any:
-    """Every argument that matters is set here; TRL's defaults change between versions."""
-    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
-    from trl import GRPOConfig
-
-    episodes = spec.prompts * spec.group
-    updates = spec.minibatches * algorithm.num_iterations
-    vllm: dict[str, Any] = {}
-    if spec.backend != "engine":
-        # what vLLM reports while sampling is the old policy, as with our engine: nothing is left to correct
-        vllm = {
-            "use_vllm": True,
-            "vllm_mode": spec.backend.removeprefix("vllm_"),
-            "vllm_max_model_length": spec.max_tokens,
-            "vllm_importance_sampling_correction": False,
-        }
-    return GRPOConfig(
-        **vllm,
-        output_dir=str(folder),
-        seed=derive("trainer", spec.seed) % 2**32,
-        max_steps=spec.steps * updates,
-        per_device_train_batch_size=episodes // spec.minibatches,
-        gradient_accumulation_steps=1,
-        steps_per_generation=spec.minibatches,
-        num_generations=spec.group,
-        num_iterations=algorithm.num_iterations,
-        shuffle_dataset=False,
-        loss_type=algorithm.loss_type,
-        epsilon=algorithm.epsilon_low,
-        epsilon_high=algorithm.epsilon_high,
-        beta=algorithm.beta,
-        scale_rewards=algorithm.scale_rewards,
-        importance_sampling_level=algorithm.importance_sampling_level,
-        mask_truncated_completions=False,  # cut-off episodes are masked by us: they stay in the statistics
-        temperature=spec.temperature,
-        top_p=1.0,
-        max_completion_length=spec.max_tokens,
-        learning_rate=spec.lr,
-        lr_scheduler_type="constant",
-        warmup_steps=0,
-        weight_decay=0.0,
-        max_grad_norm=spec.max_grad_norm,
-        optim="adamw_torch",
-        bf16=False,
-        gradient_checkpointing=False,
-        logging_strategy="steps",
-        logging_steps=updates,
-        # a checkpoint between the updates of one step would generate the step again on resume
-        save_strategy="steps",
-        save_steps=spec.save_every * updates,
-        save_total_limit=None,  # ours are rotated once they are sealed, see checkpoints.WholeCheckpoints
-        logging_nan_inf_filter=False,
-        report_to="none",
-        disable_tqdm=True,
-        dataloader_pin_memory=False,
-    )
 
 
 def _totals(record: Record) -> dict[str, float]:
