@@ -15,8 +15,9 @@ import pytest
 from starlab.errors import StarlabError
 from starlab.measures import evaluation_measures, headline, known
 from starlab.runs import Folder, Run, Status
+from starlab.store import Store, initialise, rebuild
 from starlab.termination import Killed
-from starlab.tracking import RunLogger, Store, initialise, rebuild
+from starlab.tracking import RunLogger
 from starlab.training.metrics import STEP
 
 CELL = "m-macro-grpo-mixed1000-noise0"
@@ -100,7 +101,8 @@ def test_four_processes_that_start_at_once_all_log(tmp_path: Path) -> None:
         import sys
         from pathlib import Path
         from starlab.runs import Folder, Run
-        from starlab.tracking import RunLogger, Store
+        from starlab.store import Store
+        from starlab.tracking import RunLogger
         results, seed = Path(sys.argv[1]), int(sys.argv[2])
         with RunLogger(Store(results), Folder(results / "cells/c" / f"seed{seed}"), Run("c", "rl", seed, {})) as log:
             for step in range(1, 30):

@@ -20,17 +20,18 @@ from typing import Any
 
 import pytest
 import torch
-from starlab import tracking
+from starlab import store
 from starlab.errors import StarlabError
 from starlab.evaluation import evaluate as evaluating
 from starlab.evaluation import run as evaluation
 from starlab.evaluation.panels import Panel
 from starlab.protocol import Message, ToolCall
 from starlab.runs import MEASURED, Folder, Run, Status
+from starlab.store import Store, initialise
 from starlab.tasks import Grade, Task
 from starlab.tasks import Status as Answered
 from starlab.termination import STOPPED, Killed
-from starlab.tracking import RunLogger, Store, initialise
+from starlab.tracking import RunLogger
 from starlab.training import checkpoints, rl
 from starlab.training.callbacks import StepCallback
 from starlab.training.recording import Record
@@ -137,7 +138,7 @@ def before_change(folder: Path, number: int) -> Callable[[], None]:
 
 def while_mlflow_makes_the_run() -> None:
     """It is there, without tags and parameters, and nobody was told its id."""
-    tracking.describe = lambda *_: die()
+    store.describe = lambda *_: die()
 
 
 def between_updates() -> None:

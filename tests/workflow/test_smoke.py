@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT, Outcome, Snakemake, project
 from starlab.cli import main
 from starlab.runs import Folder, Status
-from starlab.tracking import Store
+from starlab.store import Store
 
 TINY = """
 data: {panels: {sft: 120, validation: 4, test: 6, unseen: 4, questions: 1}}

@@ -3,6 +3,6 @@
 from starlab.job import Job
 
 with Job(snakemake) as job:
-    from starlab.tracking import initialise
+    from starlab.store import initialise
 
     initialise(job.store)

@@ -169,14 +169,14 @@ def ui(options: argparse.Namespace) -> None:
 
 def rebuild(options: argparse.Namespace) -> None:
     """Make the MLflow store again."""
-    from . import tracking
+    from .store import rebuild as rebuilt
 
     store = _store(experiment_of(options))
-    print(f"{store.database}: {tracking.rebuild(store)} runs")
+    print(f"{store.database}: {rebuilt(store)} runs")
 
 
 def _store(experiment: Experiment) -> Any:
-    from .tracking import Store
+    from .store import Store
 
     return Store(Path(experiment.results), **experiment.tracking.model_dump())
 

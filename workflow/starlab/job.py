@@ -21,8 +21,9 @@ from .errors import StarlabError, disk_full
 from .experiment import validate
 from .provenance import code_version, content_sha256
 from .runs import MEASURED, Folder, Run
+from .store import Store
 from .termination import STOPPED
-from .tracking import RunLogger, Store
+from .tracking import RunLogger
 
 if TYPE_CHECKING:
     from .evaluation.panels import Panel
