@@ -110,7 +110,7 @@ def test_four_processes_that_start_at_once_all_log(tmp_path: Path) -> None:
     """
     command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)]
     processes = [subprocess.Popen([*command, str(seed)], stderr=subprocess.PIPE, text=True) for seed in range(4)]
-    told = [process.communicate(timeout=120)[1] for process in processes]
+    told = [process.communicate(timeout=600)[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, told
     runs = logged(Store(tmp_path))
     assert {item.info.run_name for item in runs} == {f"c/seed{seed}" for seed in range(4)}

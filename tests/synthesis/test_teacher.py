@@ -3,7 +3,8 @@
 import pytest
 from starlab.protocol import TurnKind, parse_turn
 from starlab.synthesis.rejection import TeachingSpec, teach, well_formed
-from starlab.synthesis.teacher import MAX_ATTEMPTS, Teacher
+from starlab.synthesis.teacher import Teacher
+from starlab.synthesis.transcript import MAX_ATTEMPTS
 from starlab.tasks import Status
 from starlab.travel import rendering
 from starlab.travel.faults import Faults

@@ -115,7 +115,7 @@ class Teacher(Section):
     """Share of its thoughts that say again what was asked: a habit that makes picks right, left for RL to find."""
     thrift: Share = 0.1
     """Share of its thoughts that take the cheapest, and say so: a habit that keeps to the budget, left for RL too."""
-    drives: Share = 0.1
+    drives: Share = 0.05
     """Share of its trips by car, which is often the cheaper way to go: one more thing for RL to find."""
     retry_rate: Share = 0.1
     """Share of its calls that fail once, to show the policy how to try again."""

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ..protocol import Message, ToolCall, render_answer, render_call, render_response, render_thought
+from ..protocol import Message, render_answer
 from ..seeds import generator
 from ..tasks import Grade
 from ..travel.choice import choose_flight, choose_hotel, choose_restaurants, dearer
@@ -26,12 +26,10 @@ from ..travel.database import Attraction, Flight, Hotel, Restaurant
 from ..travel.faults import Faults
 from ..travel.plan import Drive, FlightRide, Place, Plan, Ride, Taxi, Venue, render
 from ..travel.query import LocalConstraint
-from ..travel.rendering import criteria, hotel_requests, meal_requests, note, price
+from ..travel.rendering import criteria, hotel_requests, meal_requests, price
 from ..travel.task import TravelTask
 from .outline import HOME, Choices, Outline, fill, outline_of, places_of, plain
-
-MAX_ATTEMPTS = 8
-"""Times the teacher makes one call before it gives the query up."""
+from .transcript import GaveUp, Transcript
 
 Item = TypeVar("Item")
 
@@ -65,45 +63,6 @@ class Trajectory:
         }
 
 
-class _GaveUp(Exception):
-    """One call failed `MAX_ATTEMPTS` times."""
-
-
-@dataclass
-class _Episode:
-    """The dialogue so far."""
-
-    task: TravelTask
-    faults: Faults
-    number: int
-    messages: list[Message]
-    calls: int = 0
-    failed: int = 0
-    thought: str = ""
-
-    def note(self, picks: Sequence[str], criteria: str = "") -> None:
-        """Open the next turn with what was picked from the last listing."""
-        self.thought = note(criteria, picks)
-
-    def say(self, turn: str) -> None:
-        self.messages.append({"role": "assistant", "content": render_thought(self.thought) + turn})
-        self.thought = ""
-
-    def look_up(self, tool: str, **arguments: str) -> str:
-        """The tool's text; the same call again as long as it fails."""
-        call = ToolCall(tool, arguments)
-        for _ in range(MAX_ATTEMPTS):
-            failure = self.faults.text(tool, self.task.id, self.number, self.calls)
-            text = failure or self.task.call(call)
-            self.calls += 1
-            self.say(render_call(call))
-            self.messages.append({"role": "user", "content": render_response(text)})
-            if failure is None:
-                return text
-            self.failed += 1
-        raise _GaveUp
-
-
 @dataclass(frozen=True, slots=True)
 class Teacher:
     """`seed` draws the choices; `faults` decides which of its calls fail."""
@@ -122,10 +81,10 @@ class Teacher:
     def answer(self, task: TravelTask, witness: Plan, episode: int = 0) -> Trajectory:
         """Work on one query, of which `witness` is the solver's plan."""
         rng = generator("teacher", self.seed, task.id, episode)
-        dialogue = _Episode(task, self.faults, episode, task.prompt())
+        dialogue = Transcript(task, self.faults, episode, task.prompt())
         try:
             plan = _Trip(dialogue, witness, rng, self).plan()
-        except _GaveUp:
+        except GaveUp:
             plan = None
         text = None if plan is None else render(plan)
         if text is not None:
@@ -145,7 +104,7 @@ class Teacher:
 class _Trip:
     """The choices for one query."""
 
-    dialogue: _Episode
+    dialogue: Transcript
     witness: Plan
     rng: random.Random
     teacher: Teacher
