@@ -110,6 +110,7 @@ rule pivot:
     output:
         model=expand(f"{RESULTS}/cells/{{{{cell}}}}/seed{{{{seed}}}}/{{file}}", file=WEIGHTS),
         metrics=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/metrics.jsonl",
+        progress=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/progress.jsonl",
         train=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/train.json",
         rows=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/queries.jsonl",
         evaluation=f"{RESULTS}/cells/{{cell}}/seed{{seed}}/evaluation.json",

@@ -57,8 +57,6 @@ class Progress:
 
 
 def publish(folder: Path, out: Path) -> None:
-    """Put the file that `folder` keeps beside the run's other outputs; where nothing was measured, none stays there."""
-    if (folder / FILE).exists():
-        write_atomically(out / FILE, (folder / FILE).read_text(encoding="utf-8"))
-    else:
-        (out / FILE).unlink(missing_ok=True)
+    """Put the file that `folder` keeps beside the run's other outputs; an empty one where nothing was measured."""
+    kept = folder / FILE
+    write_atomically(out / FILE, kept.read_text(encoding="utf-8") if kept.exists() else "")

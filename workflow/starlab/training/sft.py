@@ -22,6 +22,7 @@ from . import checkpoints
 from .dataset import Example, mixture, read_trajectories
 from .lora import LoraSpec
 from .progress import COSTS, NOTHING_BEFORE
+from .progress import publish as publish_progress
 from .recording import Clock, Log, Record, step_rows
 
 SUMMARY = "done.json"
@@ -115,9 +116,10 @@ def continue_sft(
     log: Log | None = None,
     checkpoint_folder: Path | None = None,
 ) -> dict[str, Any]:
-    """`train_sft` from a model that was fine-tuned already, as a cell of the matrix: also writes `train.json`, with
-    what it cost under the names of an RL run. Returns the content of that."""
+    """`train_sft` from a model that was fine-tuned already, as a cell of the matrix: also writes an empty
+    `progress.jsonl`, and `train.json`, with what it cost under the names of an RL run. Returns the content of that."""
     done = train_sft(spec, trajectories, start, out, log, checkpoint_folder)
+    publish_progress(checkpoint_folder or out / "checkpoints", out)
     rows = list(step_rows(out / "metrics.jsonl"))
     compute = {
         **dict.fromkeys(COSTS, 0.0),
