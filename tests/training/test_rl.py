@@ -10,8 +10,9 @@ import pytest
 from starlab.errors import StarlabError
 from starlab.training import metrics
 from starlab.training.arguments import trainer_arguments
+from starlab.training.progress import COSTS, NOTHING_BEFORE
 from starlab.training.rl import LoraSpec, RlSpec, train_rl
-from starlab.training.sft import train_sft
+from starlab.training.sft import continue_sft, train_sft
 
 RL = RlSpec(
     seed=3,
@@ -150,6 +151,14 @@ def test_sft_teaches_the_protocol_and_resumes_to_the_same_bytes(start, base, tra
         train_sft(sft_spec, trajectories, base, tmp_path, killed_after(30))
     assert train_sft(sft_spec, trajectories, base, tmp_path)["resumed_at"] == 20
     assert weights(tmp_path) == weights(start)
+
+
+def test_more_sft_as_a_cell_counts_its_cost_as_a_run_does(start, trajectories, sft_spec, tmp_path):
+    continue_sft(replace(sft_spec, epochs=2.0), trajectories, start, tmp_path)
+    compute = json.loads((tmp_path / "train.json").read_text())["compute"]
+    assert compute.keys() == {*COSTS, *NOTHING_BEFORE}
+    assert compute["train_processor_seconds"] > 0 and compute["train_turns"] == 0, "nothing was sampled"
+    assert (tmp_path / "progress.jsonl").read_text() == "", "and nothing measured on the way"
 
 
 @pytest.mark.parametrize("algorithm", ["arpo", "arpo_random"])
