@@ -86,21 +86,13 @@ def build_findings(
     expected_cells: the cells that this experiment trains (references follow from their scales). Same results, same
     bytes.
     """
-    from starlab.findings import compute as costs
-    from starlab.findings import figures, page, report  # matplotlib takes seconds to import
+    from starlab.findings import page, report  # matplotlib takes seconds to import
 
     findings = compute(Path(results_dir), Path(claims_path or CLAIMS), expected_cells, seeds, scope, command)
     out_dir = Path(out_dir)
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
-        for result in findings.found:
-            scores = {
-                (cell, metric): score
-                for cell, metric in figures.wanted(result.finding)
-                if (score := findings.score(cell, metric)) is not None
-            }
-            figures.save(figures.draw(result, scores, findings.paper), out_dir / "figures", result.finding.id)
-        costs.draw(findings, lambda figure: figures.save(figure, out_dir / "figures", "compute"))
+        draw_figures(findings, out_dir / "figures")
         text = json.dumps(report.as_json(findings), indent=1, ensure_ascii=False, allow_nan=False)
         (out_dir / "findings.json").write_text(text + "\n", encoding="utf-8")
         (out_dir / "findings.md").write_text(report.as_markdown(findings), encoding="utf-8")
@@ -109,3 +101,18 @@ def build_findings(
         raise StarlabError(
             f"{out_dir}: the findings cannot be written ({error.strerror}); runs are not affected"
         ) from error
+
+
+def draw_figures(findings: Findings, folder: Path, formats: Sequence[str] = ("svg", "png")) -> None:
+    """Write the figure of each finding into `folder`, and of what success cost if that can be told."""
+    from starlab.findings import compute as costs
+    from starlab.findings import figures
+
+    for result in findings.found:
+        scores = {
+            (cell, metric): score
+            for cell, metric in figures.wanted(result.finding)
+            if (score := findings.score(cell, metric)) is not None
+        }
+        figures.save(figures.draw(result, scores, findings.paper), folder, result.finding.id, formats)
+    costs.draw(findings, lambda figure: figures.save(figure, folder, "compute", formats))

@@ -86,17 +86,21 @@ def draw(result: FindingResult, scores: dict[tuple[str, Metric], CellScore], pap
     return figure
 
 
-def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
-    """Write <name>.svg and <name>.png with reproducible bytes and close the figure; returns their paths."""
+METADATA = {"svg": {"Date": None, "Creator": "starlab"}, "png": {"Software": "starlab"}}
+"""What a file of each format says of itself: nothing that changes from run to run."""
+
+
+def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("svg", "png")) -> list[Path]:
+    """Write <name>.<format> for each of `formats` with reproducible bytes and close the figure; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    svg, png = folder / f"{name}.svg", folder / f"{name}.png"
+    paths = [folder / f"{name}.{ending}" for ending in formats]
     with plt.rc_context(STYLE):
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # the places are settled; laying out again for each format takes seconds
-        figure.savefig(svg, metadata={"Date": None, "Creator": "starlab"})
-        figure.savefig(png, metadata={"Software": "starlab"})
+        for path in paths:
+            figure.savefig(path, metadata=METADATA[path.suffix[1:]])
     plt.close(figure)
-    return svg, png
+    return paths
 
 
 def _places(spec: FigureSpec) -> tuple[list[str], list[str]]:

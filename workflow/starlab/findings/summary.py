@@ -1,7 +1,8 @@
 """The whole experiment on one page for the repository (docs/README.md): what `starlab summary` writes.
 
-findings.md judges; this page adds what the runs started from, what they learned and what they cost, and says on which
-machine it was written. Every number on it comes from a file of the results folder or from a card of a base model.
+findings.md judges, and is written beside it; this page adds what the runs started from, what they learned and what they
+cost, and says on which machine it was written. Every number on it comes from a file of the results folder or from a card
+of a base model.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import csv
 import json
 import os
 import platform
-import shutil
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 
 from starlab.errors import StarlabError
-from starlab.findings.build import Findings
+from starlab.findings import report
+from starlab.findings.build import Findings, draw_figures
 from starlab.findings.contrast import REFERENCE, Metric, factors_of
 from starlab.findings.learning import COOL, GREEDY, SAMPLED
 from starlab.findings.report import markdown_table
@@ -35,19 +36,16 @@ COLUMNS: Mapping[str, Metric] = {
 
 
 def write_summary(findings: Findings, bases: Mapping[str, Path], out: Path, command: str) -> Path:
-    """Write `out`/README.md with its figures beside it and return its path.
+    """Write `out`/README.md, findings.md and their figures, of the runs that there are; returns the path of the page.
 
-    bases: folders of the base models by scale. command: what writes the page again.
-    StarlabError if the findings have no figures yet or the page cannot be written.
+    bases: folders of the base models by scale. command: what writes the page again. StarlabError if no run is there
+    or the page cannot be written.
     """
-    figures = findings.results.root / "figures"
-    drawn = [result for result in findings.found if (figures / f"{result.finding.id}.png").exists()]
-    if not drawn:
-        raise StarlabError(f"{figures}: no figures; run `{findings.command}` first")
+    if findings.results.runs.empty:
+        raise StarlabError(f"{findings.results.root}: no run has been measured yet; run `{findings.command}` first")
     try:
-        (out / "figures").mkdir(parents=True, exist_ok=True)
-        for result in drawn:
-            shutil.copyfile(figures / f"{result.finding.id}.png", out / "figures" / f"{result.finding.id}.png")
+        draw_figures(findings, out / "figures", ("png",))
+        (out / "findings.md").write_text(report.as_markdown(findings), encoding="utf-8")
         (out / "README.md").write_text(as_markdown(findings, bases, command), encoding="utf-8")
     except OSError as error:
         raise StarlabError(f"{out}: the summary cannot be written ({error.strerror})") from error
@@ -63,7 +61,7 @@ def as_markdown(findings: Findings, bases: Mapping[str, Path], command: str) -> 
         f"{findings.scope}.",
         "## Verdicts",
         markdown_table(summary_table(findings)),
-        READING,
+        f"{READING} Every contrast with its interval, and each missing run: [findings.md](findings.md).",
         *(f"![{result.finding.id}](figures/{result.finding.id}.png)" for result in findings.found),
         "## Skills of the base models",
         "Share of unseen dialogues answered exactly, in a database that was not trained on (the models' cards).",
