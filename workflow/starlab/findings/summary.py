@@ -1,8 +1,8 @@
 """The whole experiment on one page for the repository (docs/README.md): what `starlab summary` writes.
 
-findings.md judges, and is written beside it; this page adds what the runs started from, what they learned and what they
-cost, and says on which machine it was written. Every number on it comes from a file of the results folder or from a card
-of a base model.
+findings.md judges, and is written beside it; this page adds what the runs started from, what they learned and what
+they cost, and says on which machine it was written. Every number on it comes from a file of the results folder or
+from a card of a base model.
 """
 
 from __future__ import annotations
