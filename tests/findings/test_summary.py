@@ -10,6 +10,8 @@ from starlab.errors import StarlabError
 from starlab.findings import summary
 from starlab.findings.build import Findings, compute
 from starlab.findings.claims import CLAIMS
+from starlab.findings.tables import provenance_table
+from starlab.runs import Folder, Run
 from synthetic import World, paper_truth, write_world
 
 CELL = "m-macro-grpo-mixed1000-noise0"
@@ -78,6 +80,14 @@ def test_the_page_is_written_with_its_figures(findings: Findings, tmp_path: Path
         name = f"figures/{result.finding.id}.png"
         assert f"]({name})" in text and (path.parent / name).stat().st_size > 5_000
     assert "[findings.md](findings.md)" in text and "# Findings" in (path.parent / "findings.md").read_text()
+
+
+def test_the_page_names_the_code_that_made_the_runs(root: Path) -> None:
+    for seed, code in zip(SEEDS, ("newer", "older"), strict=True):
+        run = Run(CELL, "rl", seed, {}, {"code": code})
+        Folder(root / "cells" / CELL / f"seed{seed}").write(run)
+    _, rows = provenance_table(compute(root, CLAIMS, [CELL], SEEDS))
+    assert ["code of the runs", "newer, older"] in rows
 
 
 def test_without_a_run_the_way_to_one_is_told(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from starlab.findings.contrast import REFERENCE, Metric, factors_of
+from starlab.runs import Folder
 
 # Largest gap between a score in evaluation.json and the mean of the queries beside it: above rounding, far
 # below one query
@@ -96,6 +97,8 @@ def collect(root: Path, cells: Iterable[str], seeds: Sequence[int]) -> Results:
             versions[cell, seed] = {
                 key: str(evaluation[key]) for key in ("model_sha256", "config_sha256") if key in evaluation
             }
+            if (run := Folder(run_folder(root, cell, seed)).read()) and "code" in run.tags:
+                versions[cell, seed]["code"] = str(run.tags["code"])
     run_table = pd.DataFrame(runs, columns=None if runs else ["cell", "seed", "panel", "decoding", "sha256"])
     query_table = (
         pd.concat(queries, ignore_index=True)

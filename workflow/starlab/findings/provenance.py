@@ -26,12 +26,14 @@ PACKAGES = (
 def card(results: Results, claims_sha256: str, paper_sha256: str) -> dict[str, Any]:
     """The provenance card: plain values, keys sorted where they come from the disk.
 
-    panels and query_sets: sha256 by name; models: sha256 of the weights by cell and seed.
+    code made the page, code_of_runs the runs. panels and query_sets: sha256 by name; models: sha256 of the weights by
+    cell and seed.
     """
     folder = results.root / "data" / "queries"
     panels = results.runs[["panel", "sha256"]].drop_duplicates().sort_values("panel")
     return {
         "code": code_version(),
+        "code_of_runs": sorted({values["code"] for values in results.versions.values() if "code" in values}),
         "python": platform.python_version(),
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
         "claims_sha256": claims_sha256,

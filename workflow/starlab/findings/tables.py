@@ -170,7 +170,8 @@ def missing_table(findings: Findings) -> Table:
 def provenance_table(findings: Findings) -> Table:
     card = findings.provenance
     rows = [
-        ["code", card["code"]],
+        ["code of this page", card["code"]],
+        ["code of the runs", ", ".join(card["code_of_runs"]) or DASH],
         ["python", card["python"]],
         ["packages", ", ".join(f"{name} {number}" for name, number in card["packages"].items())],
         ["claims", card["claims_sha256"]],
