@@ -72,9 +72,12 @@ def test_skills_stand_side_by_side_and_a_base_without_a_card_has_none(tmp_path: 
     assert rows == [["rows", "0.50", "0.75", "–"], ["hotel both", "–", "1.00", "–"]]
 
 
-def test_the_page_is_written_with_its_figures(findings: Findings, tmp_path: Path) -> None:
+def test_the_page_is_written_with_its_figures(root: Path, tmp_path: Path) -> None:
+    (root / "cells" / CELL / "seed1" / "evaluation.json").unlink()
+    findings = compute(root, CLAIMS, [CELL], SEEDS)
     path = summary.write_summary(findings, {}, tmp_path / "docs", "starlab summary --out docs")
     text = path.read_text()
+    assert "5 runs and references measured, 1 missing" in text
     assert "starlab summary --out docs" in text and "about the mechanism in the miniature world" in text
     for result in findings.found:
         name = f"figures/{result.finding.id}.png"

@@ -57,8 +57,9 @@ def as_markdown(findings: Findings, bases: Mapping[str, Path], command: str) -> 
     seeds = ", ".join(map(str, results.seeds))
     parts = [
         "# Reference run",
-        f"Written by `{command}` from the files that the workflow made. Seeds {seeds}; {machine()}. Verdicts "
-        f"{findings.scope}.",
+        f"Written by `{command}` from the files that the workflow made. Seeds {seeds}; "
+        f"{len(results.versions)} runs and references measured, {len(results.gaps)} missing (findings.md names them); "
+        f"{machine()}. Verdicts {findings.scope}.",
         "## Verdicts",
         markdown_table(summary_table(findings)),
         f"{READING} Every contrast with its interval, and each missing run: [findings.md](findings.md).",
