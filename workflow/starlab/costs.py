@@ -6,7 +6,7 @@ import csv
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -57,16 +57,23 @@ def pending(configfiles: Sequence[Path], results: Path, targets: Sequence[str] =
     return list(jobs)
 
 
-def measured(results: Path) -> dict[Key, list[float]]:
-    """Seconds that earlier jobs took, under every key of each."""
-    times: defaultdict[Key, list[float]] = defaultdict(list)
+def benchmarks(results: Path, column: str) -> Iterator[tuple[Path, float]]:
+    """(place, seconds) of every job that was measured: its file below `benchmarks/`, bare, and the mean of `column`
+    (`s`: on the clock, `cpu_time`: of the processor)."""
     folder = results / "benchmarks"
     for path in sorted(folder.rglob("*.tsv")):
         with path.open(encoding="utf-8") as file:
-            seconds = [float(row["s"]) for row in csv.DictReader(file, delimiter="\t")]
+            seconds = [float(row[column]) for row in csv.DictReader(file, delimiter="\t")]
         if seconds:
-            for key in keys(path.relative_to(folder).with_suffix("")):
-                times[key].append(mean(seconds))
+            yield path.relative_to(folder).with_suffix(""), mean(seconds)
+
+
+def measured(results: Path) -> dict[Key, list[float]]:
+    """Seconds that earlier jobs took, under every key of each."""
+    times: defaultdict[Key, list[float]] = defaultdict(list)
+    for place, seconds in benchmarks(results, "s"):
+        for key in keys(place):
+            times[key].append(seconds)
     return dict(times)
 
 

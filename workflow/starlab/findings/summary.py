@@ -7,7 +7,6 @@ from a card of a base model.
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import platform
@@ -16,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 
+from starlab.costs import benchmarks
 from starlab.errors import StarlabError
 from starlab.findings import report
 from starlab.findings.build import Findings, draw_figures
@@ -144,11 +144,8 @@ def _score(by_seed: Mapping[int, float]) -> str:
 def cost_table(results: Path) -> Table:
     """One row a kind of job: its rule, and for trained cells scale and algorithm."""
     kinds: defaultdict[str, list[float]] = defaultdict(list)
-    for path in sorted((results / "benchmarks").rglob("*.tsv")):
-        with path.open(encoding="utf-8") as file:
-            seconds = [float(row["cpu_time"]) for row in csv.DictReader(file, delimiter="\t")]
-        if seconds:
-            kinds[_kind(path.relative_to(results / "benchmarks").with_suffix("").parts)].append(mean(seconds))
+    for place, seconds in benchmarks(results, "cpu_time"):
+        kinds[_kind(place.parts)].append(seconds)
     rows = [
         [kind, str(len(jobs)), f"{mean(jobs):.0f} ({min(jobs):.0f}–{max(jobs):.0f})", f"{sum(jobs) / 60:.1f}"]
         for kind, jobs in sorted(kinds.items())
