@@ -100,6 +100,14 @@ def test_a_finished_run_writes_its_outputs_again(finished, start, tasks):
     assert all((folder / name).stat().st_mtime >= now - 1 for name in before), "newer than what they were made from"
 
 
+def test_the_rate_falls_over_the_share_of_the_steps_that_is_asked_for(finished, start, tasks, tmp_path):
+    assert {row["lr"] for row in lines(finished[0])} == {RL.lr}, "constant by default"
+    train_rl(replace(RL, decay=0.4, steps=10, prompts=1), tasks, start, tmp_path)
+    # two updates a step: the last 8 of 20 fall by an eighth each, and a row tells the rate of its last update
+    eighths = [8, 8, 8, 8, 8, 8, 7, 5, 3, 1]
+    assert [row["lr"] for row in lines(tmp_path)] == pytest.approx([RL.lr * share / 8 for share in eighths])
+
+
 def test_another_seed_is_another_run(finished, start, tasks, tmp_path):
     train_rl(replace(RL, seed=4), tasks, start, tmp_path)
     assert weights(tmp_path) != weights(finished[0])

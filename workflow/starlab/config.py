@@ -179,7 +179,9 @@ class Rl(Section):
     group: Annotated[int, Field(ge=2)] = 8
     """Rollouts for each query (G)."""
     lr: PerScale = {EVERY: 3.0e-4}
-    """Learning rate, constant."""
+    """Learning rate."""
+    decay: Share = 0.0
+    """Share of the steps, the last ones, over which the learning rate falls in a line to 0; 0: it is constant."""
     minibatches: Count = 2
     """Optimizer updates that a step's rollouts are split into."""
     temperature: Rate = 0.7

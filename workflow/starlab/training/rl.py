@@ -53,6 +53,8 @@ class RlSpec:
     prompts: int = 8
     group: int = 8
     lr: float = 2e-4
+    decay: float = 0.0
+    """Share of the steps, the last ones, over which the learning rate falls in a line to 0."""
     minibatches: int = 2
     """Optimizer updates that a step's episodes are split into."""
     temperature: float = 0.7
