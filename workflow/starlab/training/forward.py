@@ -80,6 +80,13 @@ def logprobs(model: Any, rows: Sequence[list[int]], trained: Sequence[Sequence[i
     Returns [M], row after row; places are those of the tokens themselves, so 0 is not among them. Differentiable in
     the model's weights.
     """
+    return score(model, rows, trained, temperature)[0]
+
+
+def score(
+    model: Any, rows: Sequence[list[int]], trained: Sequence[Sequence[int]], temperature: float = 1.0
+) -> tuple[Tensor, Tensor]:
+    """`logprobs`, and [M] which of the tokens are the most likely ones."""
     device = model.get_input_embeddings().weight.device
     forest = Forest.build(rows, device)
     lean = Lean(model, int(forest.positions.max()) + 1)
@@ -92,8 +99,8 @@ def logprobs(model: Any, rows: Sequence[list[int]], trained: Sequence[Sequence[i
     kept, line = distinct[:, 0].unique(return_inverse=True)  # nodes that the last layer has to go on with
     hidden = lean.hidden(forest.ids, forest.positions, _attention(lean, forest, kept), kept)
     logits = torch.mm(hidden.index_select(0, line) / temperature, lean.head)
-    scores: Tensor = _LogProb.apply(logits.float(), distinct[:, 1])
-    return scores.index_select(0, picked)
+    scores, first = _LogProb.apply(logits.float(), distinct[:, 1])
+    return scores.index_select(0, picked), first.index_select(0, picked)
 
 
 def _attention(lean: Lean, forest: Forest, kept: Tensor) -> Attend:
@@ -111,19 +118,22 @@ def _attention(lean: Lean, forest: Forest, kept: Tensor) -> Attend:
 
 
 class _LogProb(torch.autograd.Function):
-    """log_softmax(logits)[target], with one table in memory rather than three."""
+    """log_softmax(logits)[target] and whether the target is the most likely token, with one table in memory rather
+    than three."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, targets: Tensor) -> Tensor:
+    def forward(ctx: Any, logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         above = logits.gather(1, targets[:, None])[:, 0] - logits.amax(1)
         table = torch.softmax(logits, -1)
+        first = above >= 0.0
         ctx.save_for_backward(table, targets)
-        return above + table.amax(1).log()  # the most likely token has exp(0) over the sum
+        ctx.mark_non_differentiable(first)
+        return above + table.amax(1).log(), first  # the most likely token has exp(0) over the sum
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         table, targets = ctx.saved_tensors
-        (gradient,) = gradients
+        gradient, _ = gradients
         result = table * -gradient[:, None]
         result.scatter_add_(1, targets[:, None], gradient[:, None])
         return result, None

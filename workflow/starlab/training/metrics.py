@@ -68,7 +68,6 @@ PIVOT: Mapping[str, str] = {
 SFT: Mapping[str, str] = {
     "loss": "cross-entropy per assistant token",
     "token_accuracy": "share of assistant tokens that the policy puts first",
-    "entropy": "mean entropy of the policy at assistant tokens, in nats",
     "grad_norm": "norm of the gradient before clipping",
     "lr": "learning rate",
     "total_tokens": "tokens seen since the start",

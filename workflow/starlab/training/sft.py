@@ -1,7 +1,6 @@
 """Supervised fine-tuning on the teacher's successes: a weak start that knows the protocol.
 
-TRL's SFTTrainer on examples that we tokenised, loss on assistant tokens only. Nothing is packed: on a CPU
-that is slower.
+TRL's SFTTrainer on examples that we tokenised, loss on assistant tokens only.
 """
 
 from __future__ import annotations
@@ -143,16 +142,13 @@ def _trainer(
 ) -> Any:
     from datasets import Dataset
     from transformers import PrinterCallback
-    from trl import SFTConfig, SFTTrainer
+    from trl import SFTConfig
 
     from .callbacks import StepCallback
     from .lora import peft_config
+    from .supervised import SupervisedTrainer
 
     started, worked = time.perf_counter(), time.process_time()
-
-    class Trainer(checkpoints.WholeCheckpoints, SFTTrainer):
-        def create_model_card(self, *args: Any, **kwargs: Any) -> None:
-            """Our runs describe themselves in done.json."""
 
     def write(step: int, logs: dict[str, float]) -> None:
         nonlocal started, worked
@@ -162,7 +158,6 @@ def _trainer(
             {
                 "loss": logs["loss"],
                 "token_accuracy": logs["mean_token_accuracy"],
-                "entropy": logs["entropy"],
                 "grad_norm": logs["grad_norm"],
                 "lr": logs["learning_rate"],
                 "total_tokens": logs["num_tokens"],
@@ -201,7 +196,7 @@ def _trainer(
         dataset_kwargs={"skip_prepare_dataset": True},
     )
     dataset = Dataset.from_dict({"input_ids": [e.input_ids for e in examples], "labels": [e.labels for e in examples]})
-    trainer = Trainer(
+    trainer = SupervisedTrainer(
         model,
         arguments,
         train_dataset=dataset,
