@@ -38,8 +38,8 @@ from starlab.training.recording import Record
 from starlab.training.rl import RlSpec, train_rl
 
 SPEC = RlSpec(
-    seed=3, reward="adaptive", algorithm="dapo", settings={"refills": 1}, steps=4, prompts=2, group=4, lr=3e-3, decay=0.5,
-    max_tokens=120, max_turn_tokens=30, save_every=2, noise=0.2,
+    seed=3, reward="adaptive", algorithm="dapo", settings={"refills": 1}, steps=4, prompts=2, group=4, lr=3e-3,
+    max_tokens=120, max_turn_tokens=30, save_every=2, noise=0.2, decay=0.5,
 )  # fmt: skip
 OUTPUTS = ("model.safetensors", "config.json", "tokenizer.json", "evaluation.json", "queries.jsonl")
 CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.utime", "os.truncate"}
