@@ -37,7 +37,7 @@ def load_tasks(queries: Path, database: Path) -> list[Any]:
 def minibatches(start: Path, queries: Path, database: Path) -> list[Minibatch]:
     """Those of the first step of a run with default settings and seed 1000."""
     os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
-    from starlab.training import forward
+    from starlab.policy import forward
     from starlab.training.rl import RlSpec, train_rl
     from starlab.training.trainer import RolloutTrainer
 

@@ -27,6 +27,7 @@ from typing import Any
 import torch
 from sampled import load_tasks
 from starlab import protocol
+from starlab.policy import forward
 from starlab.protocol import Message, ToolCall
 from starlab.rollout import engine as engine_module
 from starlab.rollout import paths as paths_module
@@ -34,7 +35,7 @@ from starlab.rollout.engine import Engine
 from starlab.rollout.episode import Decoding, Episode, Limits, Request
 from starlab.rollout.sampling import Choice
 from starlab.tasks import Grade, Status
-from starlab.training import checkpoints, forward
+from starlab.training import checkpoints
 
 GROUP = 8
 CALLS = 6

@@ -6,7 +6,7 @@
 Forward and backward pass of the policy loss over one minibatch of really sampled episodes, in alternation on one
 thread, fp32 unless said otherwise:
 
-    ours            `training.forward`
+    ours            `policy.forward`
     all logits      logits, and the whole last layer, at every place
     no sharing      every row by itself, also where siblings agree
     sdpa            attention by F.scaled_dot_product_attention on rows padded to rows of like length
@@ -38,7 +38,8 @@ import torch
 import torch.nn.functional as F
 from run_cost import matmul_rate
 from sampled import Minibatch, minibatches
-from starlab.training import checkpoints, forward, trainer
+from starlab.policy import forward
+from starlab.training import checkpoints, trainer
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 

@@ -18,7 +18,7 @@ rule pretrain:
         mem="3GB",
         runtime="6h",
     message:
-        "policy: pretrain {wildcards.scale} (10-20 minutes)"
+        "policy: pretrain {wildcards.scale} (10-30 minutes)"
     script:
         "../workflow/scripts/pretrain.py"
 

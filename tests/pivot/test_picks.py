@@ -13,7 +13,7 @@ from starlab.pivot.verifiers.picks import Names, value
 from starlab.protocol import ToolCall, render_thought, thought_of
 from starlab.travel.database import Attraction, Database, Flight, Hotel, Leg, Restaurant
 from starlab.travel.query import LocalConstraint, Query
-from starlab.travel.rendering import criteria, cuisine_requests, note
+from starlab.travel.rendering import meal_note
 from starlab.travel.task import TravelTask
 
 DATES = ("2022-03-01", "2022-03-02", "2022-03-03", "2022-03-04", "2022-03-05")
@@ -165,8 +165,9 @@ def test_restaurants_serve_every_cuisine_asked_for():
     assert worth(task, MEALS, thought=", ".join(tables)) == 1.0
     assert worth(task, MEALS, thought="Table 0, Table 1, Table 2, Table 3") == 0.0
     # whatever the thought says they are
-    said = note(criteria(cuisine_requests(("French", "Greek")), True), tables)
-    assert worth(task, MEALS, thought=said) == 1.0
+    rows = [row for row in task.database.restaurants_in("Away") if row.name in tables]
+    said = meal_note(task.query.local_constraint, True, rows)
+    assert said.startswith("as asked, cheap, ") and worth(task, MEALS, thought=said) == 1.0
 
 
 def test_one_sight_is_enough_and_two_are_welcome():

@@ -21,6 +21,7 @@ SPEC = PretrainingSpec(
     decay_steps=3,
     copying_steps=100,
     copied=0.0,
+    long_steps=4,
     tokens_per_step=100,
 )
 
@@ -52,6 +53,11 @@ def test_the_rate_warms_up_changes_after_copying_and_falls_to_nothing() -> None:
     assert rates == pytest.approx([0.01, 0.02, 0.01, 0.01, 0.005, 0.0002])
 
 
+def test_the_rate_on_long_dialogues_warms_up_and_falls_to_nothing() -> None:
+    spec = replace(SPEC, long_steps=1000, long_rate=0.01, warmup=100)
+    assert [spec.long_rate_at(step) for step in (50, 100, 500, 1000)] == pytest.approx([0.005, 0.009, 0.005, 0.0002])
+
+
 def test_batches_hold_about_the_tokens_asked_for() -> None:
     for group in islice(Stream(TOKENIZER, SPEC), 50):
         assert sum(len(ids) for ids, _ in group) <= SPEC.tokens_per_step or len(group) == 1
@@ -71,7 +77,7 @@ def test_pretraining_writes_a_model_a_card_and_a_curve_and_repeats_itself(tmp_pa
     card = json.loads((tmp_path / "a" / "card.json").read_text())
     assert card["spec"]["steps"] == 6 and 0 <= card["skills"]["hotel"] <= 1
     curve = [json.loads(line) for line in (tmp_path / "a" / "curve.jsonl").read_text().splitlines()]
-    assert [row["step"] for row in curve] == [50, 100, 106]
+    assert [row["step"] for row in curve] == [50, 100, 106, 110]
 
 
 def test_a_scale_without_a_recipe_is_refused_by_name(tmp_path: Path) -> None:

@@ -3,9 +3,14 @@ import random
 
 import pytest
 from starlab.policy import bases
-from starlab.policy.skills import MEASURED, SKILLS
-from starlab.protocol import ANSWER_OPEN, CALL_OPEN, TurnKind, parse_turn
+from starlab.policy.encoding import after_thoughts, encode_dialogues
+from starlab.policy.skills import MEASURED, skills
+from starlab.policy.tokenizer import build_tokenizer
+from starlab.protocol import ANSWER_OPEN, CALL_OPEN, IM_END, THINK_CLOSE, TurnKind, parse_turn
 from starlab.travel.rendering import CHEAP
+
+TOKENIZER = build_tokenizer()
+SKILLS = skills()
 
 
 @pytest.mark.parametrize("skill", sorted(MEASURED))
@@ -38,6 +43,14 @@ def test_what_is_measured_is_always_the_cheapest_and_so_unique() -> None:
     rng = random.Random(0)
     for skill in ("travel", "hotel_both", "cuisines", "stay"):
         assert all(CHEAP in MEASURED[skill](rng)[1]["content"] for _ in range(20))
+
+
+def test_slots_are_measured_on_the_plan_alone() -> None:
+    dialogue = MEASURED["slots"](random.Random(5))
+    ids, spoken = after_thoughts(TOKENIZER, encode_dialogues(TOKENIZER, [dialogue])[0])
+    said = TOKENIZER.decode([token for token, mine in zip(ids, spoken, strict=True) if mine])
+    plan = dialogue[-1]["content"].partition(THINK_CLOSE)[2] + IM_END
+    assert plan.endswith(said) and said.count("breakfast") == said.count("accommodation") == 1
 
 
 def test_every_skill_has_a_share_in_pretraining_and_replay() -> None:

@@ -5,11 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlab.policy import vocabulary
 from starlab.policy.encoding import encode_dialogues
-from starlab.policy.skills import MEASURED, SKILLS
+from starlab.policy.skills import MEASURED, skills
 from starlab.policy.tokenizer import build_tokenizer
 from starlab.protocol import render_chat
 
 TOKENIZER = build_tokenizer()
+SKILLS = skills()
 PIECES = vocabulary.pieces()
 
 

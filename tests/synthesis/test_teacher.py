@@ -111,9 +111,14 @@ def test_a_thought_after_every_listing_says_what_is_picked(sft):
             if "No result" in response:
                 assert thought == ""
             elif "SearchAccommodation" in call:
-                criteria = rendering.criteria(rendering.hotel_requests(row.query.local_constraint), cheap=False)
+                criteria = rendering.hotel_note(row.query.local_constraint, cheap=False, name="")
                 assert thought.startswith(criteria) and thought.removeprefix(criteria) in response
                 assert thought.removeprefix(criteria) in turns[-1]
+            elif "SearchRestaurant" in call and row.query.local_constraint.cuisine:
+                criteria, *picks = thought.removeprefix(rendering.AS_ASKED).split(", ")
+                said = {pick.removesuffix(" food") for pick in picks if pick.endswith(" food")}
+                assert said == set(row.query.local_constraint.cuisine)
+                assert all(pick in response and pick in turns[-1] for pick in picks if not pick.endswith(" food"))
             else:
                 assert thought
 

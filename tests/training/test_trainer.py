@@ -8,14 +8,15 @@ from dataclasses import replace
 
 import pytest
 import torch
+from starlab.policy import attention, forward
+from starlab.policy.forward import Forest
 from starlab.rewards import RewardStatus, Scored
 from starlab.rollout.engine import Engine
 from starlab.rollout.episode import Decoding, Episode, Limits, Request, StopReason
-from starlab.training import attention, checkpoints, forward
+from starlab.training import checkpoints
 from starlab.training.algorithms import make
 from starlab.training.arguments import trainer_arguments
 from starlab.training.collection import Collected
-from starlab.training.forward import Forest
 from starlab.training.groups import Group, Sample
 from starlab.training.rl import RlSpec
 from starlab.training.trainer import RolloutTrainer, padded_logprobs

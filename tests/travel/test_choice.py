@@ -8,6 +8,7 @@ from starlab.travel import miniature
 from starlab.travel.choice import choose_hotel, choose_restaurants, dearer
 from starlab.travel.database import Hotel, Restaurant
 from starlab.travel.query import LocalConstraint
+from starlab.travel.rendering import meal_note
 
 
 def hotel(name: str, price: float, room: str = "Private room", forbids: str = "", nights: float = 1) -> Hotel:
@@ -59,6 +60,19 @@ def test_restaurants_cover_the_cuisines_in_listing_order() -> None:
     ]
     chosen = choose_restaurants(rows, ("Italian", "French"), 3)
     assert [row.name for row in chosen] == ["a", "b", "c"]
+
+
+def test_a_thought_says_each_cuisine_before_the_first_name_that_has_it() -> None:
+    rows = [
+        restaurant("a", 10, "BBQ"),
+        restaurant("b", 20, "Thai", "French"),
+        restaurant("c", 30, "French"),
+        restaurant("d", 40, "Italian"),
+    ]
+    asked = LocalConstraint(cuisine=("Italian", "French"))
+    assert meal_note(asked, True, rows) == "as asked, cheap, a, French food, b, c, Italian food, d"
+    assert meal_note(asked, False, rows[1:2]) == "as asked, any price, French food, b"
+    assert meal_note(LocalConstraint(), True, rows[:2]) == "anything, cheap, a, b"
 
 
 def test_cuisines_that_the_city_lacks_cannot_be_covered() -> None:

@@ -16,12 +16,18 @@ WEIGHTS = {
 """Share of every skill in the pretraining mixture, up to a factor."""
 
 
-def _recipe(hidden: int, layers: int, steps: int) -> PretrainingSpec:
+def _recipe(hidden: int, layers: int, steps: int, cheap: float = 0.3) -> PretrainingSpec:
     architecture = Architecture(hidden, layers, heads=4, kv_heads=2, head_dim=32, intermediate=3 * hidden)
-    return PretrainingSpec(architecture, WEIGHTS, steps, decay_steps=3 * steps // 4, copying_steps=700)
+    return PretrainingSpec(
+        architecture, WEIGHTS, steps, decay_steps=3 * steps // 4, copying_steps=700, long_steps=1500, cheap=cheap
+    )
 
 
-RECIPES = {"s": _recipe(48, 3, steps=2500), "m": _recipe(64, 4, steps=4500), "l": _recipe(96, 4, steps=5000)}
+RECIPES = {
+    "s": _recipe(48, 3, steps=2500),
+    "m": _recipe(64, 4, steps=4500),
+    "l": _recipe(80, 5, steps=5000, cheap=0.6),  # five layers learn to copy slots all the same
+}
 """How every base model of the tiny ladder was made."""
 
 

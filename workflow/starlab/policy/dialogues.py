@@ -19,7 +19,8 @@ ONLY, NOW, PLEASE = " Only: ", "Now ", "please."
 OUTBOUND, RETURN, SIGHTS, HOTEL = "outbound, ", "return, ", "sights, ", "hotel, "
 MEALS = ("", "dinner, ", "lunch and dinner, ", "three meals, ", "four meals, ")
 ASKING = (ONLY, NOW, PLEASE)
-PARTS = (OUTBOUND, RETURN, SIGHTS, HOTEL, *MEALS)
+JOURNEY = (OUTBOUND, RETURN, SIGHTS)
+PARTS = (*JOURNEY, HOTEL, *MEALS)
 
 FAULT_RATE = 0.03
 """Share of tool calls that fail and are retried."""
@@ -87,15 +88,21 @@ def _stay_slots(query: Query, hotel: Hotel | None, meals: Sequence[Restaurant]) 
 
 
 def stay_dialogue(rng: random.Random, stay: Stay) -> list[Message]:
-    """Pick a hotel and/or meals under a wish, as slots of a plan; then notes only, under other wishes."""
+    """Pick a hotel and/or meals under a wish, as slots of a plan; then notes only, under other wishes.
+
+    With probability `stay.before` each, journeys and sights are looked up first, and are no part of the plan.
+    """
     hotel, meals = stay.hotel, rng.choice(stay.meals)
     wish = stay.draw(rng)
     query = _query(rng, wish.constraint)
     while (labels := solve(city := sample_city(rng, query.dest), wish, hotel, meals, rng)) is None:
         wish = stay.draw(rng)
     query = replace(query, local_constraint=wish.constraint)
+    first = [part for part in JOURNEY if rng.random() < stay.before]
     asked = (rendering.CHEAP if wish.cheap else "") + (HOTEL if hotel else "") + MEALS[meals]
-    dialogue = Dialogue(rng, "travel", phrasing.phrase(query, rng).text + ONLY + asked + PLEASE)
+    text = phrasing.phrase(query, rng).text + (NOW + "".join(first) if first else "") + ONLY + asked + PLEASE
+    dialogue = Dialogue(rng, "travel", text)
+    _journey(rng, dialogue, query, first, wish.cheap)
     if hotel:
         dialogue.call("SearchAccommodation", rendering.hotels(city.hotels), city=query.dest)
         dialogue.thought = note(wish, labels[0], ())
@@ -123,12 +130,8 @@ def wish_text(wish: Wish) -> str:
 
 def note(wish: Wish, hotel: Hotel | None, meals: Sequence[Restaurant]) -> str:
     """Criteria and picks, for the hotel and for the meals: a thought, and the short form of an answer."""
-    bed, food = (
-        rendering.criteria(requests(wish.constraint), wish.cheap)
-        for requests in (rendering.hotel_requests, rendering.meal_requests)
-    )
-    room = rendering.note(bed, [hotel.name]) if hotel else ""
-    return room + (rendering.note(food, [row.name for row in meals]) if meals else "")
+    room = rendering.hotel_note(wish.constraint, wish.cheap, hotel.name) if hotel else ""
+    return room + (rendering.meal_note(wish.constraint, wish.cheap, meals) if meals else "")
 
 
 def _move(rng: random.Random, dialogue: Dialogue, query: Query, home: bool, cheap: bool) -> dict[str, object]:
@@ -171,7 +174,16 @@ def travel_dialogue(rng: random.Random, transportation: float = 0.4, thrift: flo
     cheap = rng.random() < thrift
     asked = (rendering.CHEAP if cheap else "") + "".join(parts)
     dialogue = Dialogue(rng, "travel", phrasing.phrase(query, rng).text + ONLY + asked + PLEASE)
-    days: list[dict[str, object]] = []
+    days = _journey(rng, dialogue, query, parts, cheap)
+    dialogue.answer(sorted(days, key=lambda day: int(str(day["day"]))))
+    return dialogue.messages
+
+
+def _journey(
+    rng: random.Random, dialogue: Dialogue, query: Query, parts: Sequence[str], cheap: bool
+) -> list[dict[str, object]]:
+    """Look journeys and sights up, in the order of `parts`; their slots of the plan."""
+    days = []
     for part in parts:
         if part != SIGHTS:
             days.append(_move(rng, dialogue, query, part == RETURN, cheap))
@@ -181,8 +193,7 @@ def travel_dialogue(rng: random.Random, transportation: float = 0.4, thrift: flo
         sight = rows[0] if cheap else rng.choice(rows)
         dialogue.note([sight.name])
         days.append({"day": 2, "current_city": query.dest, "attraction": f"{_venue(sight.name, query.dest)};"})
-    dialogue.answer(sorted(days, key=lambda day: int(str(day["day"]))))
-    return dialogue.messages
+    return days
 
 
 def cities_dialogue(rng: random.Random) -> list[Message]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..protocol import IM_END, IM_START, Message
+from ..protocol import IM_END, IM_START, THINK_CLOSE, Message
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -50,3 +50,10 @@ def encode_dialogues(tokenizer: PreTrainedTokenizerBase, dialogues: Sequence[Seq
             mask += [spoken] * len(piece)
         encoded.append((ids, mask))
     return encoded
+
+
+def after_thoughts(tokenizer: PreTrainedTokenizerBase, encoded: Encoded) -> Encoded:
+    """The same dialogue, in which only what follows the last thought counts as spoken."""
+    ids, mask = encoded
+    closed = max(place for place, token in enumerate(tokenizer.convert_ids_to_tokens(ids)) if THINK_CLOSE in token)
+    return ids, [spoken and place > closed for place, spoken in enumerate(mask)]

@@ -58,10 +58,12 @@ class Stay:
     rule: float = 0.0
     room: float = 0.0
     cuisines: tuple[int, ...] = (0,)
-    cheap: float = 0.6
+    cheap: float = 0.0
     """Share of the wishes that ask for the cheapest."""
     follow_ups: int = 0
     """Times that the same listing is asked about again, which makes a listing's tokens go further."""
+    before: float = 0.0
+    """Probability, for each of the journeys and for the sights, that they are to be looked up first."""
 
     def draw(self, rng: random.Random) -> Wish:
         """A random wish of this kind."""

@@ -2,7 +2,7 @@
 
 Paid once: the repository ships the weights, `snakemake base_models` makes them again. The recipe follows what was
 measured (docs/tuning.md): plain initialisation, a first stretch of repetition and associative recall until copying
-works, then all skills at once, on worlds drawn afresh for every dialogue.
+works, then all skills at once in short dialogues, at the end in long ones; on worlds drawn afresh for every dialogue.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -18,9 +19,9 @@ from typing import TYPE_CHECKING
 from ..errors import StarlabError
 from ..provenance import file_sha256
 from ..seeds import derive, generator
-from .encoding import IGNORED, Encoded, encode_dialogues
+from .encoding import Encoded, after_thoughts, encode_dialogues
 from .ladder import Architecture, build_model
-from .skills import MEASURED, SKILLS
+from .skills import AFTER_THOUGHTS, MEASURED, skills
 
 if TYPE_CHECKING:
     import torch
@@ -41,19 +42,25 @@ class PretrainingSpec:
     weights: Mapping[str, float]
     """Share of every skill, up to a factor, once copying works."""
     steps: int
-    """Steps on that mixture."""
+    """Steps on that mixture in short dialogues."""
     decay_steps: int
     """Steps, the last ones, over which the rate falls to nothing."""
     copying_steps: int
     """Least number of steps, before the mixture, on repetition, recall and filtering of bare rows alone."""
     copied: float = 0.8
     """Mastery of recall that ends them, looked at every `CHECK` steps."""
+    long_steps: int = 0
+    """Steps on the same mixture in long dialogues, at the end."""
+    cheap: float = 0.3
+    """Share of stays and rows that ask for the cheapest."""
     tokens_per_step: int = 2048
     """Tokens a step, padding not counted."""
     copying_rate: float = 0.015
     """Rate of Muon (for the matrices of the decoder layers) before the mixture."""
     rate: float = 0.006
     """Rate of Muon on the mixture."""
+    long_rate: float = 0.004
+    """Rate of Muon at the start of the long dialogues, with new momenta; it falls in a line to nothing."""
     embedding_rate: float = 0.2
     """Rate of AdamW (for embeddings, norms and biases) as a share of Muon's."""
     warmup: int = 100
@@ -65,6 +72,10 @@ class PretrainingSpec:
             return self.copying_rate * min(1.0, step / self.warmup)
         return self.rate * min(1.0, max(0.02, left / self.decay_steps))
 
+    def long_rate_at(self, step: int) -> float:
+        """Muon's rate at `step` (from 1) of the long dialogues."""
+        return self.long_rate * min(1.0, step / self.warmup, max(0.02, 1.0 - step / self.long_steps))
+
 
 @dataclass(slots=True)
 class Stream:
@@ -72,15 +83,18 @@ class Stream:
 
     tokenizer: PreTrainedTokenizerBase
     spec: PretrainingSpec
-    copying: bool = True
+    long: bool = False
+    """Whether dialogues are long ones."""
+    copying: bool = False
     """Whether the next dialogues are drawn from `COPYING` or from the mixture."""
 
     def __iter__(self) -> Iterator[list[Encoded]]:
-        rng = generator("pretraining", self.spec.seed)
+        rng = generator("long" if self.long else "pretraining", self.spec.seed)
+        sample = skills(self.long, self.spec.cheap)
         while True:
             weights = dict.fromkeys(COPYING, 1.0) if self.copying else self.spec.weights
             names = rng.choices(tuple(weights), tuple(weights.values()), k=CHUNK)
-            drawn = encode_dialogues(self.tokenizer, [SKILLS[name](rng) for name in names])
+            drawn = encode_dialogues(self.tokenizer, [sample[name](rng) for name in names])
             groups = _group(sorted(drawn, key=lambda item: len(item[0])), self.spec.tokens_per_step)
             rng.shuffle(groups)
             yield from groups
@@ -99,33 +113,17 @@ def _group(dialogues: Sequence[Encoded], tokens: int) -> list[list[Encoded]]:
     return groups
 
 
-def _tensors(group: list[Encoded], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """ids and labels, (batch, length), padded on the right; a causal model never looks at that padding."""
+def score(model: Qwen2ForCausalLM, dialogues: Sequence[Encoded]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Mean cross-entropy over the spoken tokens, and [dialogues] the share of them that are the most likely token."""
     import torch
 
-    length = max(len(ids) for ids, _ in group)
-    ids = torch.full((len(group), length), pad)
-    labels = torch.full((len(group), length), IGNORED)
-    for row, (tokens, mask) in enumerate(group):
-        ids[row, : len(tokens)] = torch.tensor(tokens)
-        labels[row, : len(tokens)] = torch.where(torch.tensor(mask), torch.tensor(tokens), IGNORED)
-    return ids, labels
+    from . import forward
 
-
-def loss_and_hits(
-    model: Qwen2ForCausalLM, ids: torch.Tensor, labels: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Mean cross-entropy over the spoken tokens, and which of them are the most likely token, (batch, length - 1)."""
-    import torch
-
-    hidden = model.model(input_ids=ids).last_hidden_state[:, :-1]
-    targets = labels[:, 1:]
-    spoken = targets != IGNORED
-    logits = model.lm_head(hidden[spoken])
-    loss = torch.nn.functional.cross_entropy(logits, targets[spoken])
-    hits = torch.ones_like(spoken)
-    hits[spoken] = logits.detach().argmax(-1) == targets[spoken]
-    return loss, hits
+    rows = [ids for ids, _ in dialogues]
+    spoken = [[place for place, said in enumerate(mask) if said and place] for _, mask in dialogues]
+    logprobs, first = forward.score(model, rows, spoken)
+    shares = [hits.float().mean() for hits in first.split([len(places) for places in spoken])]
+    return -logprobs.mean(), torch.stack(shares)
 
 
 def measure(
@@ -143,11 +141,68 @@ def measure(
     for name in names:
         rng = generator("skills", seed, name)
         encoded = encode_dialogues(tokenizer, [MEASURED[name](rng) for _ in range(count)])
-        with torch.inference_mode():
-            _, hits = loss_and_hits(model, *_tensors(encoded, tokenizer.pad_token_id))
-        mastery[name] = hits.all(1).float().mean().item()
+        if name in AFTER_THOUGHTS:
+            encoded = [after_thoughts(tokenizer, dialogue) for dialogue in encoded]
+        with torch.no_grad():
+            _, shares = score(model, encoded)
+        mastery[name] = (shares == 1.0).float().mean().item()
     model.train()
     return mastery
+
+
+class _Learner:
+    """A model and its optimizers: Muon for the matrices of the layers, AdamW for the rest."""
+
+    def __init__(self, model: Qwen2ForCausalLM, embedding_rate: float) -> None:
+        import torch
+
+        from .muon import Muon
+
+        matrices = [p for n, p in model.named_parameters() if p.ndim == 2 and "embed" not in n]
+        chosen = {id(p) for p in matrices}
+        others = [p for p in model.parameters() if id(p) not in chosen]
+        self.model = model
+        self.optimizers: list[tuple[torch.optim.Optimizer, float]] = [
+            (Muon(matrices, lr=0.0), 1.0),
+            (torch.optim.AdamW(others, betas=(0.9, 0.95), weight_decay=0.0), embedding_rate),
+        ]
+
+    def learn(self, group: Sequence[Encoded], rate: float) -> float:
+        """One step on a batch; its loss."""
+        import torch
+
+        loss, _ = score(self.model, group)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        for optimizer, share in self.optimizers:
+            optimizer.param_groups[0]["lr"] = rate * share
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        return loss.item()
+
+
+class _Curve:
+    """What is written about the way: losses, and skills on `dialogues` of each kind."""
+
+    def __init__(self, path: Path, spec: PretrainingSpec, tokenizer: PreTrainedTokenizerBase, dialogues: int) -> None:
+        self.path, self.spec, self.tokenizer, self.dialogues = path, spec, tokenizer, dialogues
+        self.losses: list[float] = []
+        self.started = time.process_time()
+        path.write_text("")
+
+    @property
+    def cpu_seconds(self) -> float:
+        return time.process_time() - self.started
+
+    def mastery(self, model: Qwen2ForCausalLM, names: Sequence[str] = tuple(MEASURED)) -> dict[str, float]:
+        return measure(model, self.tokenizer, self.spec.seed + 1, self.dialogues, names)
+
+    def add(self, step: int, model: Qwen2ForCausalLM) -> None:
+        row = {"step": step, "loss": fmean(self.losses), "cpu_seconds": self.cpu_seconds}
+        row |= {f"skill/{name}": value for name, value in self.mastery(model).items()}
+        self.losses.clear()
+        with self.path.open("a") as file:
+            file.write(json.dumps({key: round(value, 4) for key, value in row.items()}) + "\n")
 
 
 def pretrain(
@@ -161,53 +216,46 @@ def pretrain(
     """Train a base model and save it with its curve (`dialogues` of each skill every `every` steps) and card."""
     import torch
 
-    from .muon import Muon
-
     torch.set_num_threads(threads)
     model = build_model(spec.architecture, tokenizer, derive("init", spec.seed))
-    matrices = [p for n, p in model.named_parameters() if p.ndim == 2 and "embed" not in n]
-    chosen = {id(p) for p in matrices}
-    others = [p for p in model.parameters() if id(p) not in chosen]
-    optimizers = [
-        Muon(matrices, lr=spec.rate),
-        torch.optim.AdamW(others, betas=(0.9, 0.95), weight_decay=0.0),
-    ]
     out.mkdir(parents=True, exist_ok=True)
-    stream = Stream(tokenizer, spec)
-    losses: list[float] = []
-    started = time.process_time()
-    end: int | None = None  # the last step, once copying works
-    with (out / "curve.jsonl").open("w") as curve:
-        for step, group in enumerate(stream, start=1):
-            rate = spec.rate_at(step, None if end is None else end - step)
-            for optimizer, share in zip(optimizers, (1.0, spec.embedding_rate), strict=True):
-                optimizer.param_groups[0]["lr"] = rate * share
-            loss, _ = loss_and_hits(model, *_tensors(group, tokenizer.pad_token_id))
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            for optimizer in optimizers:
-                optimizer.step()
-                optimizer.zero_grad(set_to_none=True)
-            losses.append(loss.item())
-            if end is None and step >= spec.copying_steps and step % CHECK == 0:
-                recall = measure(model, tokenizer, spec.seed + 1, dialogues, ["recall"])["recall"]
-                if recall >= spec.copied:
-                    stream.copying, end = False, step + spec.steps
-                elif step >= GIVE_UP * spec.copying_steps:
-                    raise StarlabError(f"policy: after {step} steps recall is {recall:.2f}; try another seed or rate")
-            if step % every == 0 or step == end:
-                row = {"step": step, "loss": fmean(losses), "cpu_seconds": time.process_time() - started}
-                losses.clear()
-                mastery = measure(model, tokenizer, spec.seed + 1, dialogues)
-                row |= {f"skill/{name}": value for name, value in mastery.items()}
-                curve.write(json.dumps({key: round(value, 4) for key, value in row.items()}) + "\n")
-                curve.flush()
-            if step == end:
-                break
+    curve = _Curve(out / "curve.jsonl", spec, tokenizer, dialogues)
+    steps = _learn_short(spec, model, curve, every)
+    _learn_long(spec, model, curve, every, steps)
     model.eval()
     model.save_pretrained(out)
     tokenizer.save_pretrained(out)
-    write_card(model, tokenizer, spec, out, time.process_time() - started, 3 * dialogues)
+    write_card(model, tokenizer, spec, out, curve.cpu_seconds, 3 * dialogues)
+
+
+def _learn_short(spec: PretrainingSpec, model: Qwen2ForCausalLM, curve: _Curve, every: int) -> int:
+    """Copying until it works, then the mixture in short dialogues; the number of steps that took."""
+    learner = _Learner(model, spec.embedding_rate)
+    stream = Stream(curve.tokenizer, spec, copying=True)
+    end: int | None = None  # the last step, once copying works
+    for step, group in enumerate(stream, start=1):
+        curve.losses.append(learner.learn(group, spec.rate_at(step, None if end is None else end - step)))
+        if end is None and step >= spec.copying_steps and step % CHECK == 0:
+            recall = curve.mastery(model, ["recall"])["recall"]
+            if recall >= spec.copied:
+                stream.copying, end = False, step + spec.steps
+            elif step >= GIVE_UP * spec.copying_steps:
+                raise StarlabError(f"policy: after {step} steps recall is {recall:.2f}; try another seed or rate")
+        if step % every == 0 or step == end:
+            curve.add(step, model)
+        if step == end:
+            break
+    return step
+
+
+def _learn_long(spec: PretrainingSpec, model: Qwen2ForCausalLM, curve: _Curve, every: int, before: int) -> None:
+    """The mixture in long dialogues, after `before` steps."""
+    learner = _Learner(model, spec.embedding_rate)
+    stream = islice(Stream(curve.tokenizer, spec, long=True), spec.long_steps)
+    for step, group in enumerate(stream, start=1):
+        curve.losses.append(learner.learn(group, spec.long_rate_at(step)))
+        if step % every == 0 or step == spec.long_steps:
+            curve.add(before + step, model)
 
 
 def write_card(

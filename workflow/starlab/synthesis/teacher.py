@@ -26,7 +26,7 @@ from ..travel.database import Attraction, Flight, Hotel, Restaurant
 from ..travel.faults import Faults
 from ..travel.plan import Drive, FlightRide, Place, Plan, Ride, Taxi, Venue, render
 from ..travel.query import LocalConstraint
-from ..travel.rendering import criteria, hotel_requests, meal_requests, price
+from ..travel.rendering import hotel_note, meal_note, price
 from ..travel.task import TravelTask
 from .outline import HOME, Choices, Outline, fill, outline_of, places_of, plain
 from .transcript import GaveUp, Transcript
@@ -243,7 +243,7 @@ class _Trip:
                 wishes, cheap = None, False
             else:
                 hotel = chosen.name
-        self.dialogue.note([hotel], criteria(hotel_requests(wishes) if wishes else "", cheap))
+        self.dialogue.thought = hotel_note(wishes or LocalConstraint(), cheap, hotel)
         return hotel
 
     def _restaurants(self, city: str, count: int) -> tuple[str, ...]:
@@ -261,7 +261,7 @@ class _Trip:
             names, wishes, cheap = self._several(shown, (), city, count), None, False
         else:
             names = tuple(row.name for row in chosen)
-        self.dialogue.note(names, criteria(meal_requests(wishes) if wishes else "", cheap))
+        self.dialogue.thought = meal_note(wishes or LocalConstraint(), cheap, [rows[name] for name in names])
         return names
 
     def _sights(self, city: str, count: int) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ def mixture(
     """All examples of a run in the order of training: `epochs` permutations of the dialogues, each mixed with
     replay.
 
-    `replay` is the share of general tool-use dialogues; they are drawn afresh (by `policy.skills.SKILLS` in the shares
+    `replay` is the share of general tool-use dialogues; they are drawn afresh (by `policy.skills.skills` in the shares
     of pretraining, or by `skills` in equal shares) and never repeat.
     """
     if not 0.0 <= replay < 1.0:
@@ -81,9 +81,9 @@ def mixture(
     shares: Mapping[str, float] = dict.fromkeys(skills or (), 1.0)
     if skills is None:
         from ..policy.bases import WEIGHTS
-        from ..policy.skills import SKILLS
+        from ..policy.skills import skills as every
 
-        skills, shares = SKILLS, WEIGHTS
+        skills, shares = every(), WEIGHTS
     rng = generator("sft-order", seed)
     documents = _replay(skills, shares, generator("sft-replay", seed))
     encoded = encode_dialogues(tokenizer, dialogues)

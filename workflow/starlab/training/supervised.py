@@ -12,9 +12,8 @@ from typing import Any
 from torch import Tensor
 from trl import SFTTrainer
 
-from ..policy import lean
+from ..policy import forward, lean
 from ..policy.encoding import IGNORED
-from . import forward
 from .checkpoints import WholeCheckpoints
 
 

@@ -21,9 +21,8 @@ from torch import Tensor
 from transformers import PrinterCallback
 from trl import GRPOConfig, GRPOTrainer
 
-from ..policy import lean
+from ..policy import forward, lean
 from ..rollout.episode import Episode
-from . import forward
 from .checkpoints import WholeCheckpoints
 from .collection import Collected
 from .groups import hard_advantages

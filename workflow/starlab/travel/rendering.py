@@ -76,21 +76,38 @@ def price(cheap: bool) -> str:
     return CHEAP if cheap else ANY_PRICE
 
 
-def criteria(requests: str, cheap: bool) -> str:
-    """By what a row is chosen: the wishes about it, anything where there are none; and its price.
-
-    Always said, so that what to go by is a choice of its own, made before any name is weighed and made by the same
-    two words everywhere.
-    """
-    return (AS_ASKED + requests if requests else ANYTHING) + price(cheap)
-
-
 def note(criteria: str, picks: Sequence[str]) -> str:
     """The thought with which a demonstration follows a listing: by what it chooses, then the names it picks.
 
     Saying the wish again right before the name splits a hard step in two easy ones, looking the wish up and picking.
     """
     return criteria + ", ".join(picks)
+
+
+def _criteria(asked: bool, requests: str, cheap: bool) -> str:
+    """By what a row is chosen: the wishes about it, anything where there are none; and its price.
+
+    Always said, so that what to go by is a choice of its own, made before any name is weighed and made by the same
+    two words everywhere.
+    """
+    return (AS_ASKED + requests if asked else ANYTHING) + price(cheap)
+
+
+def hotel_note(constraint: LocalConstraint, cheap: bool, name: str) -> str:
+    """The thought that picks a hotel by `constraint`."""
+    requests = hotel_requests(constraint)
+    return note(_criteria(bool(requests), requests, cheap), [name])
+
+
+def meal_note(constraint: LocalConstraint, cheap: bool, rows: Iterable[Restaurant]) -> str:
+    """The thought that picks restaurants by `constraint`: each name after the cuisines asked for that no row before it
+    has, so that what is still missing can be told from what was said."""
+    missing = list(constraint.cuisine or ())
+    picks = []
+    for row in rows:
+        picks.append(cuisine_requests(cuisine for cuisine in missing if cuisine in row.cuisines) + row.name)
+        missing = [cuisine for cuisine in missing if cuisine not in row.cuisines]
+    return note(_criteria(bool(constraint.cuisine), "", cheap), picks)
 
 
 def constraint_words(constraint: LocalConstraint) -> str:

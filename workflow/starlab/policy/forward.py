@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..policy.lean import Attend, Lean
 from .attention import attend, plan
+from .lean import Attend, Lean
 
 
 @dataclass(frozen=True, slots=True)
