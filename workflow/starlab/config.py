@@ -111,7 +111,7 @@ class Teacher(Section):
 
     skill: Share = 0.0
     """How it picks rows: 0 at random (right protocol, chance plans), 1 by solving the query."""
-    restate: Share = 0.3
+    restate: Share = 0.2
     """Share of its thoughts that say again what was asked: a habit that makes picks right, left for RL to find."""
     thrift: Share = 0.1
     """Share of its thoughts that take the cheapest, and say so: a habit that keeps to the budget, left for RL too."""
