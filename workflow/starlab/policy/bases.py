@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import StarlabError, nearest
@@ -16,17 +17,15 @@ WEIGHTS = {
 """Share of every skill in the pretraining mixture, up to a factor."""
 
 
-def _recipe(hidden: int, layers: int, steps: int, cheap: float = 0.3) -> PretrainingSpec:
+def _recipe(hidden: int, layers: int, steps: int) -> PretrainingSpec:
     architecture = Architecture(hidden, layers, heads=4, kv_heads=2, head_dim=32, intermediate=3 * hidden)
-    return PretrainingSpec(
-        architecture, WEIGHTS, steps, decay_steps=3 * steps // 4, copying_steps=700, long_steps=1500, cheap=cheap
-    )
+    return PretrainingSpec(architecture, WEIGHTS, steps, decay_steps=3 * steps // 4, copying_steps=700, long_steps=1500)
 
 
 RECIPES = {
     "s": _recipe(48, 3, steps=2500),
     "m": _recipe(64, 4, steps=4500),
-    "l": _recipe(80, 5, steps=5000, cheap=0.6),  # five layers learn to copy slots all the same
+    "l": replace(_recipe(80, 5, steps=5000), cheap=0.6),  # five layers learn to copy slots all the same
 }
 """How every base model of the tiny ladder was made."""
 

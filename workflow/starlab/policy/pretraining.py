@@ -21,7 +21,7 @@ from ..provenance import file_sha256
 from ..seeds import derive, generator
 from .encoding import Encoded, after_thoughts, encode_dialogues
 from .ladder import Architecture, build_model
-from .skills import AFTER_THOUGHTS, MEASURED, skills
+from .skills import AFTER_THOUGHTS, CHEAP_SHARE, MEASURED, skills
 
 if TYPE_CHECKING:
     import torch
@@ -51,7 +51,7 @@ class PretrainingSpec:
     """Mastery of recall that ends them, looked at every `CHECK` steps."""
     long_steps: int = 0
     """Steps on the same mixture in long dialogues, at the end."""
-    cheap: float = 0.3
+    cheap: float = CHEAP_SHARE
     """Share of stays and rows that ask for the cheapest."""
     tokens_per_step: int = 2048
     """Tokens a step, padding not counted."""
@@ -113,17 +113,12 @@ def _group(dialogues: Sequence[Encoded], tokens: int) -> list[list[Encoded]]:
     return groups
 
 
-def score(model: Qwen2ForCausalLM, dialogues: Sequence[Encoded]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Mean cross-entropy over the spoken tokens, and [dialogues] the share of them that are the most likely token."""
-    import torch
-
-    from . import forward
-
-    rows = [ids for ids, _ in dialogues]
-    spoken = [[place for place, said in enumerate(mask) if said and place] for _, mask in dialogues]
-    logprobs, first = forward.score(model, rows, spoken)
-    shares = [hits.float().mean() for hits in first.split([len(places) for places in spoken])]
-    return -logprobs.mean(), torch.stack(shares)
+def _rows(dialogues: Sequence[Encoded]) -> tuple[list[list[int]], list[list[int]]]:
+    """Token ids, and the places where the policy speaks, dialogue by dialogue."""
+    return (
+        [ids for ids, _ in dialogues],
+        [[place for place, said in enumerate(mask) if said and place] for _, mask in dialogues],
+    )
 
 
 def measure(
@@ -136,6 +131,8 @@ def measure(
     """Share of fresh dialogues of every skill in which each spoken token is the model's first choice."""
     import torch
 
+    from . import forward
+
     mastery = {}
     model.eval()
     for name in names:
@@ -143,9 +140,10 @@ def measure(
         encoded = encode_dialogues(tokenizer, [MEASURED[name](rng) for _ in range(count)])
         if name in AFTER_THOUGHTS:
             encoded = [after_thoughts(tokenizer, dialogue) for dialogue in encoded]
+        rows, spoken = _rows(encoded)
         with torch.no_grad():
-            _, shares = score(model, encoded)
-        mastery[name] = (shares == 1.0).float().mean().item()
+            _, first = forward.score(model, rows, spoken)
+        mastery[name] = fmean(hits.all().item() for hits in first.split([len(places) for places in spoken]))
     model.train()
     return mastery
 
@@ -171,7 +169,9 @@ class _Learner:
         """One step on a batch; its loss."""
         import torch
 
-        loss, _ = score(self.model, group)
+        from . import forward
+
+        loss = -forward.score(self.model, *_rows(group))[0].mean()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         for optimizer, share in self.optimizers:

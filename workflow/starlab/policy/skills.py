@@ -47,12 +47,16 @@ _OTHERS: dict[str, Skill] = {
 }
 
 
-def skills(long: bool = True, cheap: float = 0.3) -> dict[str, Skill]:
+CHEAP_SHARE = 0.3
+"""Share of stays and rows that ask for the cheapest."""
+
+
+def skills(long: bool = True, cheap: float = CHEAP_SHARE) -> dict[str, Skill]:
     """Every skill by name: a function from a generator to one solved dialogue.
 
     In long dialogues other things may be looked up first, as in real use: a skill that has only seen the listing right
-    behind the question is lost where others stand between them. `cheap` is the share of stays and rows that ask for
-    the cheapest: where most do, a plan's slots can be guessed from the top of the listing, and copying them from the
+    behind the question is lost where others stand between them. `cheap` takes the place of `CHEAP_SHARE`: where most
+    ask for the cheapest, a plan's slots can be guessed from the top of the listing, and copying them from the
     thought is not learned (docs/tuning.md).
     """
     stays = {name: replace(stay, cheap=cheap, before=0.5 if long else 0.0) for name, stay in _STAYS.items()}
