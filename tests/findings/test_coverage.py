@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from starlab.findings import statistics
+from starlab.findings import seed_noise, statistics
 from starlab.findings.statistics import Array
 from synthetic import sigmoid
 
@@ -40,6 +40,26 @@ def test_the_interval_covers_at_least_nominally(seed_sd: float) -> None:
         for low, high in (statistics.interval(statistics.spread(d, ONE), 0.95) for d in differences)
     ]
     assert np.mean(covered) >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / len(covered))
+
+
+@pytest.mark.parametrize("unlike", [0.0, 0.5])
+def test_the_moderated_interval_covers_nominally_and_is_much_narrower(unlike: float) -> None:
+    """12 cells of one mean; how much seeds move a cell varies between cells by exp(`unlike` x normal)."""
+    rng = np.random.default_rng(11)
+    covered, widths, own_widths = [], [], []
+    for _ in range(300):
+        sds = 0.04 * np.exp(rng.normal(0.0, unlike, (12, 1, 1)))
+        cells = rng.normal(0.0, 1.0, (12, SEEDS, 1)) * sds + rng.normal(0.0, 0.05, (1, SEEDS, 1))
+        cells = cells + rng.normal(0.0, 0.1, (12, 1, QUERIES)) + rng.normal(0.0, 0.35, (12, SEEDS, QUERIES))
+        prior = seed_noise.fit([cells.mean(axis=2)], 1 / QUERIES).scaled([1.0, -1.0])
+        for first in range(0, 12, 2):
+            difference = cells[first] - cells[first + 1]
+            low, high = statistics.interval(statistics.spread(difference, ONE, prior), 0.95)
+            covered.append(low <= 0.0 <= high)
+            widths.append(high - low)
+            own_widths.append(2 * statistics.half_width(statistics.spread(difference, ONE), 0.95))
+    assert np.mean(covered) >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / len(covered))
+    assert np.mean(widths) < 0.65 * np.mean(own_widths)
 
 
 def test_the_bootstrap_is_too_narrow_with_three_seeds() -> None:

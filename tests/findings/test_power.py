@@ -75,7 +75,7 @@ def test_one_seed_plans_with_the_assumed_spread() -> None:
 def test_a_small_panel_limits_what_seeds_can_do() -> None:
     rng = np.random.default_rng(3)
     hard = np.tile(rng.choice([-1.0, 1.0], 60, p=[0.45, 0.55]), (3, 1))  # the same for every seed
-    assert statistics.spread(hard, ["all"] * 60).query_se_limit == pytest.approx(0.129, abs=0.01)
+    assert statistics.spread(hard, ["all"] * 60).query_se == pytest.approx(0.129, abs=0.01)
     assert (
         seeds_needed(contrast("more_data_helps"), [[statistics.spread(hard, ["all"] * 60)]], CLAIMS.settings, 1).seeds
         is None

@@ -93,9 +93,9 @@ def _side(spread: Spread, distance: float, n: int, tail: float, settings: Settin
     """Chance that n seeds put the interval of one-sided level `tail` clear of a limit at `distance`
     (negative: wrong side).
     """
-    seed_sd = settings.assumed_seed_sd if spread.n_seeds < 2 else max(spread.seed_sd, 1.0 / spread.n_queries)
-    limit = spread.query_se_limit**2
-    query_se = math.sqrt(limit + max(spread.query_se**2 - limit, 0.0) * spread.n_seeds / n)
-    seed_se = seed_sd / math.sqrt(n)
-    half = math.hypot(float(stdtrit(n - 1, 1 - tail)) * seed_se, float(stdtrit(spread.query_df, 1 - tail)) * query_se)
+    known = spread.n_seeds > 1
+    seed_sd = spread.seed_se * math.sqrt(spread.n_seeds) if known else settings.assumed_seed_sd
+    seed_df = n - 1 + (spread.seed_df - (spread.n_seeds - 1) if known else 0.0)
+    seed_se, query_se = seed_sd / math.sqrt(n), spread.query_se
+    half = math.hypot(float(stdtrit(seed_df, 1 - tail)) * seed_se, float(stdtrit(spread.query_df, 1 - tail)) * query_se)
     return float(ndtr((distance - half) / math.hypot(seed_se, query_se)))

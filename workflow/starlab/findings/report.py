@@ -39,7 +39,8 @@ def as_json(findings: Findings) -> dict[str, Any]:
         "statistics": {
             "alpha": findings.claims.settings.alpha,
             "power": findings.claims.settings.power,
-            "interval": "t over per-seed paired differences and t over queries, added in quadrature",
+            "interval": "t (within a scale: moderated t) over per-seed paired differences and t over queries, "
+            "added in quadrature",
             "correction": "Holm over the primary contrasts of a finding",
         },
         "provenance": findings.provenance,
@@ -98,6 +99,8 @@ def _part_json(findings: Findings, result: ContrastResult, part: ComponentResult
         "seeds": list(part.seeds),
         "by_seed": [_rounded(value) for value in spread.seed_means] if spread is not None else [],
         "seed_sd": _rounded(spread.seed_sd) if spread is not None else None,
+        "seed_se": _rounded(spread.seed_se) if spread is not None else None,
+        "seed_df": round(spread.seed_df, 2) if spread is not None else None,
         "query_se": _rounded(spread.query_se) if spread is not None else None,
         "n_queries": spread.n_queries if spread is not None else 0,
         "missing": part.missing,

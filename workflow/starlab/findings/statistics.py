@@ -1,15 +1,16 @@
 """Intervals and tests for paired scores of a few seeds on one panel of queries.
 
 The unit is a matrix of differences, shape (n_seeds, n_queries): row k is a contrast (a weighted sum of
-cells) within seed k, column q the same query for every seed and cell. Its mean carries two kinds of noise.
-Seeds differ between runs; queries are a sample shared by all runs. Pooling all entries as independent would
-forget both.
+cells) within seed k, column q the same query for every seed and cell. Its mean carries three kinds of noise:
+seeds differ between runs; queries are a sample shared by all runs; and single episodes have luck. Pooling all
+entries as independent would forget the first two.
 
-**The interval.** Half-width squared = (t_{K-1} * seed_se)^2 + (t_{Q-1} * query_se)^2, where seed_se is the
-standard error over the K per-seed means and query_se the one over the Q per-query means. Seeds get Student's
-t with their own K-1 degrees of freedom, because a bootstrap of three seeds is too narrow. The noise of single
-episodes enters both terms, so the interval errs on the wide side. `tests/findings/test_coverage.py` measures
-the coverage of both.
+**The interval.** Half-width squared = (t_df * seed_se)^2 + (t_{Q-1} * query_se)^2. seed_se is the standard
+error over the K per-seed means, which holds the luck of episodes too; query_se is what is left over queries
+once that luck is taken out (the variance components of a crossed design). Seeds get Student's t, because a
+bootstrap of three seeds is too narrow: with their own K-1 degrees of freedom or, where a `Prior` says how
+much seeds spread elsewhere in the matrix, with those of the moderated t (`seed_noise.py`).
+`tests/findings/test_coverage.py` measures the coverage of all of these.
 
 Scores are fractions (0 to 1) here; only texts speak of percentage points.
 """
@@ -28,21 +29,43 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Prior:
+    """What other cells say about how far a seed moves a score (Smyth 2004): it counts like `df` more degrees of
+    freedom.
+
+    variance: of one mean per seed, score units squared. df: 0 (nothing known) to inf (all cells alike). most_df:
+    the degrees of freedom that all cells have together, beyond which no test may claim to know the spread.
+    """
+
+    variance: float
+    df: float
+    most_df: float
+
+    def scaled(self, weights: Sequence[float]) -> Prior:
+        """The prior of a weighted sum of cells."""
+        return Prior(self.variance * sum(weight**2 for weight in weights), self.df, self.most_df)
+
+
+NO_PRIOR = Prior(0.0, 0.0, math.inf)
+
+
+@dataclass(frozen=True)
 class Spread:
     """A mean of paired differences and where its noise comes from. All in score units (fractions).
 
     estimate: the mean. seed_means: shape (n_seeds,), one mean per seed. seed_sd: standard deviation of
-    those, nan for one seed. seed_se: seed_sd / sqrt(n_seeds), never below the resolution of the panel.
-    query_se: standard error over queries. query_se_limit: the part of query_se that more seeds cannot remove
-    (queries that are hard for every seed).
+    those, nan for one seed. seed_se: standard error over seeds, never below the resolution of the panel;
+    seed_sd / sqrt(n_seeds), moved towards the prior where there is one. seed_df: its degrees of freedom.
+    query_se: standard error over queries that more seeds cannot remove (queries that are hard for every seed;
+    of one seed, all noise over queries).
     """
 
     estimate: float
     seed_means: tuple[float, ...]
     seed_sd: float
     seed_se: float
+    seed_df: float
     query_se: float
-    query_se_limit: float
     query_df: int
     n_queries: int
 
@@ -62,9 +85,9 @@ def stratum_weights(strata: Sequence[str]) -> Array:
     return np.asarray(1.0 / (len(names) * counts[index]), dtype=np.float64)
 
 
-def spread(differences: Array, strata: Sequence[str]) -> Spread:
-    """Summarise `differences`, shape (n_seeds, n_queries), with `strata`, length n_queries. Raises
-    ValueError when empty.
+def spread(differences: Array, strata: Sequence[str], prior: Prior = NO_PRIOR) -> Spread:
+    """Summarise `differences`, shape (n_seeds, n_queries), with `strata`, length n_queries, and `prior`, that of this
+    weighted sum of cells. Raises ValueError when empty.
 
     No spread is taken to be smaller than one query: with Q queries a score moves in steps of 1/Q, so
     identical seeds (a base model decoded greedily, cells that all score zero) show the resolution of the
@@ -80,23 +103,35 @@ def spread(differences: Array, strata: Sequence[str]) -> Spread:
     query_var, query_df = _query_variance(query_means, strata)
     if n_seeds > 1:
         seed_sd = float(seed_means.std(ddof=1))
-        seed_se = max(seed_sd, step) / math.sqrt(n_seeds)
+        seed_variance, seed_df = moderated(seed_sd**2, n_seeds - 1, prior)
+        seed_se = max(math.sqrt(seed_variance), step) / math.sqrt(n_seeds)
         residuals = differences - query_means
         # mean square of what is left within a query: its share of query_var falls as 1 / n_seeds
         within = sum(_query_variance(row, strata)[0] for row in residuals) / (n_seeds - 1)
-        limit = max(query_var - within / n_seeds, 0.0)
+        query_var = max(query_var - within / n_seeds, 0.0)
     else:
-        seed_sd, seed_se, limit = math.nan, math.nan, query_var
+        seed_sd, seed_se, seed_df = math.nan, math.nan, 0.0
     return Spread(
         estimate=float(seed_means.mean()),
         seed_means=tuple(float(mean) for mean in seed_means),
         seed_sd=seed_sd,
         seed_se=seed_se,
+        seed_df=seed_df,
         query_se=max(math.sqrt(query_var), step),
-        query_se_limit=max(math.sqrt(limit), step),
         query_df=query_df,
         n_queries=n_queries,
     )
+
+
+def moderated(variance: float, df: int, prior: Prior) -> tuple[float, float]:
+    """(variance, degrees of freedom) of the moderated t: (d0 s0^2 + d s^2) / (d0 + d), d0 + d (Smyth 2004, section 3).
+
+    Infinite d0 gives s0^2 itself. The degrees of freedom stay below those of all cells together, as in limma.
+    """
+    if math.isinf(prior.df):
+        return prior.variance, max(prior.most_df, float(df))
+    total = prior.df + df
+    return (prior.df * prior.variance + df * variance) / total, max(min(total, prior.most_df), float(df))
 
 
 def _query_variance(values: Array, strata: Sequence[str]) -> tuple[float, int]:
@@ -114,7 +149,7 @@ def half_width(s: Spread, confidence: float) -> float:
     if s.n_seeds < 2:
         return math.inf
     tail = (1.0 + confidence) / 2.0
-    t_seed, t_query = stdtrit(s.n_seeds - 1, tail), stdtrit(s.query_df, tail)
+    t_seed, t_query = stdtrit(s.seed_df, tail), stdtrit(s.query_df, tail)
     return float(math.hypot(t_seed * s.seed_se, t_query * s.query_se))
 
 

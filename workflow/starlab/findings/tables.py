@@ -185,11 +185,12 @@ def provenance_table(findings: Findings) -> Table:
 
 READING = (
     "Percentage points throughout. An interval adds, in quadrature, the noise between seeds (Student's t "
-    "over the per-seed paired differences) and that between queries. Greedy decides; sampled (T = 0.7) "
-    "and the unseen database stand beside it, unadjusted. p is corrected by Holm for primary contrasts. "
-    "The paper ran each cell once, on 1,000 test queries. Score tables: mean over seeds (lowest to "
-    "highest seed); cool is the SFT model decoded at a lower temperature, so that an RL gain that only "
-    "sharpens the SFT model can be told from learning."
+    "over the per-seed paired differences; within a scale the moderated t, which also uses how far seeds "
+    "spread in the other cells) and that between queries. Greedy decides; sampled (T = 0.7) and the unseen "
+    "database stand beside it, unadjusted. p is corrected by Holm for primary contrasts. The paper ran each "
+    "cell once, on 1,000 test queries. Score tables: mean over seeds (lowest to highest seed); cool is the SFT "
+    "model decoded at a lower temperature, so that an RL gain that only sharpens the SFT model can be told "
+    "from learning."
 )
 
 

@@ -27,6 +27,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from starlab.findings.collect import Results, Tables
 from starlab.findings.contrast import Claims, Component, Contrast, Finding, Kind, Metric
 from starlab.findings.pairing import pair
 from starlab.findings.power import SeedPlan, seeds_needed
+from starlab.findings.seed_noise import Priors
 from starlab.findings.statistics import Spread
 from starlab.seeds import derive
 
@@ -124,13 +126,18 @@ class Judge:
     tables: Tables
     claims: Claims
 
+    @cached_property
+    def priors(self) -> Priors:
+        """What all cells together say about the noise between seeds."""
+        return Priors(self.tables, self.results)
+
     def component(self, contrast: Contrast, component: Component, metric: Metric) -> ComponentResult:
         paired = pair(self.tables, self.results, component, metric)
         if isinstance(paired, str):
             return ComponentResult(component, None, (), None, None, 1.0, 1.0, paired)
         settings = self.claims.settings
         confidence = 1.0 - (2.0 if contrast.kind is Kind.EQUIVALENCE else 1.0) * settings.alpha
-        spread = statistics.spread(paired.values, paired.strata)
+        spread = statistics.spread(paired.values, paired.strata, self.priors.of(component, metric))
         interval = bootstrap = None
         if spread.n_seeds > 1:
             rng = np.random.default_rng(derive("bootstrap", contrast.id, component.label, metric))
