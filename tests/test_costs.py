@@ -36,6 +36,11 @@ def test_the_nearest_measurement_counts(results: Path, target: str, seconds: flo
     assert estimate(job_of("run", Path(target)), measured(results)) == seconds
 
 
+def test_jobs_that_snakemake_did_not_measure_are_passed_over(results: Path) -> None:
+    (results / "benchmarks" / "teacher.tsv").write_text("s\th:m:s\nNA\tNA\n")
+    assert estimate(job_of("teacher", Path("sft/trajectories.jsonl")), measured(results)) is None
+
+
 def test_a_profile_and_the_report_on_it_have_times_of_their_own() -> None:
     assert job_of("profile", Path("pivot/m/seed0/profile.jsonl")).place == Path("pivot/m/seed0")
     assert job_of("profile_report", Path("pivot/m/seed0/card.json")).place == Path("profile_report/m/seed0")

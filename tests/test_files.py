@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from starlab.errors import StarlabError
 from starlab.files import json_lines, write_atomically
+from starlab.provenance import content_sha256
 
 
 def test_a_file_is_replaced_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -38,3 +39,15 @@ def test_what_is_no_text_cannot_be_read(tmp_path: Path) -> None:
     for name in ("x.jsonl", "absent.jsonl"):
         with pytest.raises(StarlabError, match="cannot be read"):
             list(json_lines(tmp_path / name))
+
+
+def test_what_a_world_is_does_not_depend_on_the_columns_beside_its_flights(tmp_path: Path) -> None:
+    (tmp_path / "flights").mkdir()
+    (tmp_path / "flights" / "flights.csv").write_text("a,b\n")
+    bare = content_sha256(tmp_path)
+    columns = tmp_path / "flights" / "flights.columns"
+    columns.mkdir()
+    (columns / "price.npy").write_bytes(b"1")
+    assert content_sha256(tmp_path) == bare
+    (tmp_path / "flights" / "flights.csv").write_text("a,c\n")
+    assert content_sha256(tmp_path) != bare

@@ -32,12 +32,13 @@ def vanish(claim: Claim) -> None:
 def test_a_fresh_folder_starts_and_a_killed_one_resumes_as_the_same_run(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "seed0")
     first = folder.claim(RUN)
-    assert not first.resumes and first.run.key and folder.running()
+    assert first.run.key and folder.running()
     (folder.checkpoints / "checkpoint-2").mkdir()
     end(folder, first, Status.KILLED)
     assert not folder.running()
     second = folder.claim(RUN)
-    assert second.resumes and second.run.key == first.run.key and not second.replaced and second.taken_from is None
+    assert (folder.checkpoints / "checkpoint-2").exists() and second.run.key == first.run.key
+    assert not second.replaced and second.taken_from is None
 
 
 def test_checkpoints_of_another_training_are_not_continued(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ def test_checkpoints_of_another_training_are_not_continued(tmp_path: Path) -> No
     (folder.checkpoints / "checkpoint-2").mkdir()
     end(folder, first, Status.FAILED)
     second = folder.claim(replace(RUN, settings=RUN.settings | {"lr": 2e-4}))
-    assert not second.resumes and not any(folder.checkpoints.iterdir())
+    assert not any(folder.checkpoints.iterdir())
     assert second.run.key != first.run.key == second.replaced
 
 
@@ -57,7 +58,7 @@ def test_what_was_trained_is_kept_for_another_evaluation(tmp_path: Path, status:
     (folder.checkpoints / "trained").mkdir()
     end(folder, first, status)
     second = folder.claim(replace(RUN, settings=RUN.settings | {MEASURED: {"temperature": 0.1}}))
-    assert second.resumes and (folder.checkpoints / "trained").exists()
+    assert (folder.checkpoints / "trained").exists()
     assert second.run.key != first.run.key == second.replaced, "MLflow's parameters cannot be changed"
 
 
@@ -69,7 +70,7 @@ def test_a_finished_run_keeps_no_checkpoints_and_starts_afresh_when_nothing_has_
     end(folder, first, Status.FINISHED)
     assert [path.name for path in folder.checkpoints.iterdir()] == ["trained"]
     second = folder.claim(RUN)
-    assert not second.resumes and not any(folder.checkpoints.iterdir()) and second.replaced == first.run.key
+    assert not any(folder.checkpoints.iterdir()) and second.replaced == first.run.key
 
 
 def test_a_run_that_is_not_measured_keeps_nothing(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,9 @@ def finish(store: Store, seed: int = 0, steps: int = 3) -> None:
         for row in rows:
             log.step(int(row["step"]), {"reward": row["reward"]})
         (folder.path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        curve = {"validation/greedy/success": 0.4}
+        log.step(2, curve)
+        (folder.path / "progress.jsonl").write_text(json.dumps({"step": 2, "train_turns": 90.0, **curve}) + "\n")
         (folder.path / "evaluation.json").write_text(json.dumps(EVALUATION))
         log.evaluation(EVALUATION, steps)
 
@@ -92,7 +96,11 @@ def test_a_run_is_named_tagged_and_measured(tmp_path: Path, store: Store) -> Non
     assert found.data.metrics["reward"] == pytest.approx(0.3)
     assert found.data.metrics["test/greedy/easy/success"] == 1.0
     client, _ = store.open()
-    assert {file.path for file in client.list_artifacts(found.info.run_id)} == {"metrics.jsonl", "evaluation.json"}
+    assert {file.path for file in client.list_artifacts(found.info.run_id)} == {
+        "metrics.jsonl",
+        "progress.jsonl",
+        "evaluation.json",
+    }
     assert place(tmp_path).read().status is Status.FINISHED  # type: ignore[union-attr]
 
 
@@ -160,7 +168,6 @@ def test_a_killed_run_goes_on_as_the_same_mlflow_run(tmp_path: Path, store: Stor
         os.kill(os.getpid(), signal.SIGTERM)
         raise AssertionError("the signal should have ended the run")
     with RunLogger(store, folder, run()) as log:
-        assert log.resumes
         for step in (3, 4):  # the step after the last checkpoint is done again
             log.step(step, {"reward": step / 10})
     (found,) = logged(store)
@@ -222,6 +229,31 @@ def test_rebuilding_gives_the_same_store_from_the_folders(tmp_path: Path, store:
     ids = {folder.name for folder in store.artifacts.iterdir()}
     assert ids == {item.info.run_id for item in logged(again)}
     assert {place(tmp_path, seed).read().key for seed in (0, 1)} == {item.data.tags["run"] for item in logged(again)}
+
+
+def test_rebuilding_finds_the_numbers_of_a_profile(tmp_path: Path, store: Store) -> None:
+    folder = Folder(store.results / "pivot" / "m" / "seed0")
+    logged_keys = ("zero_signal", "kept", "mean")
+    card = {"verifiers": {"strict": {"zero_signal": 0.5, "kept": 0.25, "mean": 0.75, "histogram": [1]}}}
+    with RunLogger(store, folder, replace(run(), name="profile-m", stage="profile")):
+        (folder.path / "card.json").write_text(json.dumps(card))
+    assert rebuild(store) == 1
+    (found,) = logged(Store(tmp_path / ".." / tmp_path.name))
+    assert found.data.metrics == {f"profile/strict/{key}": card["verifiers"]["strict"][key] for key in logged_keys}
+
+
+def test_a_run_that_is_measured_again_shows_its_training_again(tmp_path: Path, store: Store) -> None:
+    folder = place(tmp_path)
+    with RunLogger(store, folder, run()):
+        (folder.checkpoints / "metrics.jsonl").write_text(json.dumps({"step": 1, "reward": 0.5}) + "\n")
+        line = {"step": 0, "train_turns": 0.0, "validation/greedy/success": 0.4}
+        (folder.checkpoints / "progress.jsonl").write_text(json.dumps(line) + "\n")
+        (folder.checkpoints / "trained").mkdir()
+    settings = {**run().settings, "evaluation": {"temperature": 0.1}}
+    with RunLogger(store, folder, replace(run(), settings=settings)):
+        pass
+    (found,) = logged(store)
+    assert found.data.metrics == {"reward": 0.5, "validation/greedy/success": 0.4}
 
 
 def test_a_run_is_recorded_without_mlflow_when_tracking_is_off(tmp_path: Path) -> None:

@@ -42,24 +42,66 @@ def test_the_interval_covers_at_least_nominally(seed_sd: float) -> None:
     assert np.mean(covered) >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / len(covered))
 
 
-@pytest.mark.parametrize("unlike", [0.0, 0.5])
-def test_the_moderated_interval_covers_nominally_and_is_much_narrower(unlike: float) -> None:
-    """12 cells of one mean; how much seeds move a cell varies between cells by exp(`unlike` x normal)."""
+def verdicts(sds: dict[str, Array], levels: Array | None = None, worlds: int = 100) -> dict[str, float]:
+    """Share of 95 % intervals that miss a true difference of 0 between pairs of cells of a scale, and the mean width
+    over the mean by own seeds.
+
+    `sds`: scale -> spread of each cell between seeds. `levels`: success of each cell, of episodes that succeed or fail;
+    without them scores are normal.
+    """
     rng = np.random.default_rng(11)
-    covered, widths, own_widths = [], [], []
-    for _ in range(300):
-        sds = 0.04 * np.exp(rng.normal(0.0, unlike, (12, 1, 1)))
-        cells = rng.normal(0.0, 1.0, (12, SEEDS, 1)) * sds + rng.normal(0.0, 0.05, (1, SEEDS, 1))
-        cells = cells + rng.normal(0.0, 0.1, (12, 1, QUERIES)) + rng.normal(0.0, 0.35, (12, SEEDS, QUERIES))
-        prior = seed_noise.fit([cells.mean(axis=2)], 1 / QUERIES).scaled([1.0, -1.0])
-        for first in range(0, 12, 2):
-            difference = cells[first] - cells[first + 1]
-            low, high = statistics.interval(statistics.spread(difference, ONE, prior), 0.95)
-            covered.append(low <= 0.0 <= high)
-            widths.append(high - low)
-            own_widths.append(2 * statistics.half_width(statistics.spread(difference, ONE), 0.95))
-    assert np.mean(covered) >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / len(covered))
-    assert np.mean(widths) < 0.65 * np.mean(own_widths)
+    missed: dict[str, list[bool]] = {scale: [] for scale in sds}
+    widths, alone = [], []
+    for _ in range(worlds):
+        cells = {}
+        for scale, spread in sds.items():
+            shape = (len(spread), SEEDS, QUERIES)
+            moves = rng.normal(0.0, 1.0, (*shape[:2], 1)) * spread[:, None, None] + rng.normal(0.0, 0.05, (1, SEEDS, 1))
+            if levels is None:
+                cells[scale] = moves + rng.normal(0.0, 0.1, (shape[0], 1, QUERIES)) + rng.normal(0.0, 0.35, shape)
+            else:
+                cells[scale] = (rng.random(shape) < levels[:, None, None] + moves).astype(float)
+        noise = seed_noise.fit({scale: made.mean(axis=2) for scale, made in cells.items()}, 1 / QUERIES)
+        for scale, made in cells.items():
+            prior = statistics.Prior(2 * noise.variances[scale], noise.df, noise.residual_df[scale])
+            for first in range(0, len(made), 2):
+                difference = made[first] - made[first + 1]
+                low, high = statistics.interval(statistics.spread(difference, ONE, prior), 0.95)
+                missed[scale].append(not low <= 0.0 <= high)
+                widths.append((high - low) / 2)
+                alone.append(statistics.half_width(statistics.spread(difference, ONE), 0.95))
+    shares = {scale: float(np.mean(values)) for scale, values in missed.items()}
+    return {**shares, "width": float(np.sum(widths) / np.sum(alone))}
+
+
+def test_the_moderated_interval_covers_nominally_and_is_much_narrower() -> None:
+    found = verdicts({"m": np.full(20, 0.04)})
+    assert found["m"] < 0.06
+    assert found["width"] < 0.7
+
+
+def test_a_scale_that_spreads_more_keeps_its_coverage() -> None:
+    found = verdicts({"s": np.full(6, 0.08), "m": np.full(20, 0.04)})
+    assert found["s"] < 0.075 and found["m"] < 0.065
+
+
+def test_cells_that_spread_unlike_each_other_cost_little_coverage_on_average() -> None:
+    sds = 0.04 * np.exp(np.random.default_rng(1).permutation(np.linspace(-0.8, 0.8, 20)))
+    assert verdicts({"m": sds})["m"] < 0.075
+
+
+def test_cells_of_one_half_among_cells_near_one_keep_their_coverage() -> None:
+    levels = np.array([0.5] * 4 + [0.96] * 12)
+    assert verdicts({"m": np.zeros(16)}, levels)["m"] < 0.065
+
+
+def test_the_luck_of_episodes_counts_once() -> None:
+    """Nothing but luck: the standard error over queries is what is left without it, close to nothing."""
+    rng = np.random.default_rng(4)
+    luck = rng.normal(0.0, 0.4, (300, SEEDS, QUERIES))
+    spreads = [statistics.spread(one, ONE) for one in luck]
+    assert np.mean([one.seed_se**2 for one in spreads]) == pytest.approx(0.16 / QUERIES / SEEDS, rel=0.15)
+    assert np.mean([one.query_se for one in spreads]) < 0.5 * np.sqrt(0.16 / QUERIES / SEEDS)
 
 
 def test_the_bootstrap_is_too_narrow_with_three_seeds() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from starlab.errors import StarlabError
-from starlab.measures import known
+from starlab.measures import known, profile_measures
 from starlab.pivot import report
 from starlab.pivot.profiling import Profile, pivots
 from starlab.pivot.verifiers import Verdict
@@ -61,7 +61,7 @@ def test_a_filter_that_keeps_nothing_names_its_settings(profile, turns):
 
 
 def test_its_numbers_have_names_that_are_logged(found):
-    measures = report.measures(found)
+    measures = profile_measures(found)
     assert measures["profile/functional/success/zero_signal"] == 0.25
     assert all(map(known, measures))
     assert known("profile/strict/kept") and known("profile/calls/macro/kept") and not known("profile/other/kept")

@@ -6,6 +6,7 @@ from pathlib import Path
 from starlab.job import Job
 
 with Job(snakemake) as job:
+    from starlab.measures import profile_measures
     from starlab.pivot import report, verifiers
     from starlab.pivot.profiling import load
     from starlab.pivot.stage import travel_turns
@@ -25,6 +26,6 @@ with Job(snakemake) as job:
         report.draw(found, title, Path(snakemake.output.figure))
         Path(snakemake.output.table).write_text(report.as_markdown(found, title), encoding="utf-8")
         Path(snakemake.output.card).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        log.step(0, report.measures(found))
+        log.step(0, profile_measures(found))
     shares = ", ".join(f"{name} {row['zero_signal']:.0%}" for name, row in found["verifiers"].items())
     job.say(f"{log.run.title}: turns without signal: {shares}")

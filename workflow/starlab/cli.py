@@ -127,7 +127,7 @@ def algorithms(options: argparse.Namespace) -> None:
 def record(cell: Cell, experiment: Experiment) -> dict[str, Any]:
     """A cell and how far it is: done (all seeds), running or missing."""
     folders = {seed: cell_folder(Path(experiment.results), cell.name, seed) for seed in experiment.seeds}
-    done = [seed for seed, folder in folders.items() if folder.done]
+    done = [seed for seed, folder in folders.items() if folder.measured]
     if len(done) == len(folders):
         state = "done"
     else:

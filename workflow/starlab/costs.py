@@ -14,6 +14,8 @@ from statistics import mean
 from .errors import StarlabError
 
 Key = tuple[str, ...]
+UNMEASURED = ("NA", "-", "")
+"""What Snakemake writes where a job was over before it was looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ def benchmarks(results: Path, column: str) -> Iterator[tuple[Path, float]]:
     folder = results / "benchmarks"
     for path in sorted(folder.rglob("*.tsv")):
         with path.open(encoding="utf-8") as file:
-            seconds = [float(row[column]) for row in csv.DictReader(file, delimiter="\t")]
+            values = [row[column] for row in csv.DictReader(file, delimiter="\t")]
+        seconds = [float(value) for value in values if value not in UNMEASURED]
         if seconds:
             yield path.relative_to(folder).with_suffix(""), mean(seconds)
 

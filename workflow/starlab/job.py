@@ -135,10 +135,11 @@ class Job:
             traceback.print_exception(error)
         told = f"{self.title}: {reason(error, self.log)}"
         self.say(told)
-        failures = Path(self.snakemake.config["results"], "logs", "failures.txt")
-        failures.parent.mkdir(parents=True, exist_ok=True)
-        with failures.open("a", encoding="utf-8") as file:
-            file.write(told + "\n")
+        with suppress(OSError):  # a full disk: the line above has been said
+            failures = Path(self.experiment.results, "logs", "failures.txt")
+            failures.parent.mkdir(parents=True, exist_ok=True)
+            with failures.open("a", encoding="utf-8") as file:
+                file.write(told + "\n")
         # The traceback is in the log; a second copy on the terminal would bury the line above.
         raise SystemExit(STOPPED if isinstance(error, KeyboardInterrupt) else 1) from None
 

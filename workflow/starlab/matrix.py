@@ -197,11 +197,6 @@ def references(experiment: Experiment) -> tuple[str, ...]:
     return tuple(f"{kind}-{scale}" for scale in scales for kind in ("base", "sft"))
 
 
-def query_sets(cells: Iterable[Cell]) -> tuple[str, ...]:
-    """The training sets that cells name, each once."""
-    return tuple(dict.fromkeys(cell.queries for cell in cells))
-
-
 def as_record(cell: Cell) -> dict[str, Any]:
     """The cell for machines: its name, factors and axes."""
     record = asdict(cell)

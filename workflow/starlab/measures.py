@@ -42,6 +42,15 @@ def evaluation_measures(evaluation: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
+def profile_measures(card: Mapping[str, Any]) -> dict[str, float]:
+    """The headline numbers of the `card.json` of a profile."""
+    return {
+        f"profile/{name}/{key}": found[key]
+        for name, found in card["verifiers"].items()
+        for key in ("zero_signal", "kept", "mean")
+    }
+
+
 def word(name: str) -> str:
     """`name` with nothing in it that MLflow refuses."""
     return re.sub(r"[^a-z0-9_]+", "_", name.lower())
@@ -62,14 +71,27 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, float]]]:
         yield step, {name: value for name, value in row.items() if isinstance(value, int | float)}
 
 
+def read_records(folder: Path) -> Iterator[tuple[int, dict[str, float]]]:
+    """(step, numbers), known names only, of the steps in `metrics.jsonl`, then of the learning curve in
+    `progress.jsonl`.
+    """
+    for name in ("metrics.jsonl", "progress.jsonl"):
+        for step, numbers in read_rows(folder / name):
+            yield step, {key: value for key, value in numbers.items() if known(key)}
+
+
 def read_steps(folder: Path) -> Iterator[tuple[int, dict[str, float]]]:
-    """(step, numbers) of a run folder: its `metrics.jsonl`, then its evaluation at the last step."""
+    """(step, numbers) of a run folder, all that was logged while it ran: its steps, its learning curve, and then its
+    evaluation or the card of a profile at the last step.
+    """
     last = 0
-    for last, numbers in read_rows(folder / "metrics.jsonl"):
-        yield last, numbers
-    path = folder / "evaluation.json"
-    if path.exists():
-        yield last, evaluation_measures(json.loads(path.read_text(encoding="utf-8")))
+    for step, numbers in read_records(folder):
+        last = max(last, step)
+        yield step, numbers
+    for name, measures in (("evaluation.json", evaluation_measures), ("card.json", profile_measures)):
+        path = folder / name
+        if path.exists():
+            yield last, measures(json.loads(path.read_text(encoding="utf-8")))
 
 
 def headline(evaluation: Mapping[str, Any]) -> str:

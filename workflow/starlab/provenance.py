@@ -8,6 +8,9 @@ from pathlib import Path
 
 from . import __version__
 
+COLUMNS = ".columns"
+"""What the name of a folder ends in that holds the columns of a table, ready to be mapped."""
+
 
 def code_version() -> str:
     """The commit that runs, with a plus sign if files differ from it; the package version without git."""
@@ -32,12 +35,16 @@ def text_sha256(text: str) -> str:
 
 
 def content_sha256(*paths: Path) -> str:
-    """Hash of a file; of several files and folders that of their files' hashes in order, with names in folders."""
+    """Hash of a file; of several files and folders that of their files' hashes in order, with names in folders.
+
+    The columns beside a flight table are left out: they are made from it, and may be deleted at any time.
+    """
     if len(paths) == 1 and paths[0].is_file():
         return file_sha256(paths[0])
     lines = []
     for path in paths:
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        files = [file for file in files if file.parent.suffix != COLUMNS]
         lines += [f"{file_sha256(file)} {file.relative_to(path)}" for file in files if not file.is_dir()]
     return text_sha256("\n".join(lines))
 

@@ -80,8 +80,6 @@ class Claim:
 
     run: Run
     lock: Lock
-    resumes: bool
-    """Whether checkpoints of the same training are there."""
     replaced: str = ""
     """Key of the run that this one takes the place of; empty if there was none, or it is the same one."""
     taken_from: Owner | None = None
@@ -105,9 +103,9 @@ class Folder:
         return Lock(self.path / "run.lock")
 
     @property
-    def done(self) -> bool:
-        """Whether the run has all its outputs: each stage writes one of these last."""
-        return (self.path / "evaluation.json").exists() or (self.path / "done.json").exists()
+    def measured(self) -> bool:
+        """Whether the run of a cell has all its outputs: this is the last."""
+        return (self.path / "evaluation.json").exists()
 
     def read(self) -> Run | None:
         """What runs or ran here; None if nothing did or the record was cut off."""
@@ -149,8 +147,7 @@ class Folder:
         key = earlier if again and not over and earlier else uuid4().hex
         started = replace(run, key=key, started=time.time(), host=socket.gethostname(), pid=os.getpid())
         self.write(started)
-        resumes = any(self.checkpoints.iterdir())
-        return Claim(started, lock, resumes, "" if key == earlier else earlier, taken_from)
+        return Claim(started, lock, "" if key == earlier else earlier, taken_from)
 
     def finish(self, run: Run, status: Status) -> Run:
         """Record how the run ended. Of a finished one only what was trained is kept, to be measured in another way."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import StarlabError
-from .measures import known, read_steps
+from .measures import read_steps
 from .runs import Folder, Run, Status, folders
 
 KEY = "run"
@@ -157,7 +157,6 @@ def rebuild(store: Store) -> int:
             Metric(name, float(value), int(run.started * 1000) + step, step)
             for step, measured in read_steps(folder.path)
             for name, value in measured.items()
-            if known(name)
         ]
         for start in range(0, len(points), 1000):
             client.log_batch(run_id, metrics=points[start : start + 1000])

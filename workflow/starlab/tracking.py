@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from .lock import Lock
-from .measures import evaluation_measures, known, read_rows
+from .measures import evaluation_measures, known, read_records
 from .runs import Claim, Folder, Run, Status
 from .store import Store, create, describe, find, upload
 from .termination import at_once, handled
@@ -35,8 +35,8 @@ class RunLogger:
     """One run in one folder: `with RunLogger(store, folder, run) as log: log.step(1, {"reward": 0.4})`.
 
     Entering claims the folder (StarlabError if another process has it); leaving records in the folder and in
-    MLflow whether the run FINISHED, FAILED or was KILLED. `resumes` says whether checkpoints of the same training
-    are there. A run that goes on after a kill is the same MLflow run: what the kill kept from MLflow is sent again.
+    MLflow whether the run FINISHED, FAILED or was KILLED. A run that goes on after a kill is the same MLflow run: what
+    the kill kept from MLflow is sent again.
     """
 
     store: Store
@@ -44,7 +44,6 @@ class RunLogger:
     run: Run
     say: Callable[[str], None] = logger.warning
     """Tells the user a line."""
-    resumes: bool = False
     _lock: Lock | None = None
     _client: Any = None
     _id: str = ""
@@ -56,7 +55,7 @@ class RunLogger:
 
     def __enter__(self) -> RunLogger:
         claim = self.folder.claim(self.run)
-        self.run, self.resumes, self._lock = claim.run, claim.resumes, claim.lock
+        self.run, self._lock = claim.run, claim.lock
         if claim.taken_from is not None:
             self.say(f"{self.run.title}: {claim.taken_from} left without a word; this one goes on in its place")
         self._stack.enter_context(handled(at_once, SIGTERM))
@@ -128,10 +127,11 @@ class RunLogger:
         else:
             self._id = create(client, experiment, self.run)
         self._client, self._sent = client, time.monotonic()
-        for step, numbers in read_rows(self.folder.checkpoints / "metrics.jsonl"):
-            if step > self._logged_until:
+        sent = self._logged_until
+        for step, numbers in read_records(self.folder.checkpoints):
+            if step > sent:
                 self._collect(step, numbers)
-                self._logged_until = step
+                self._logged_until = max(self._logged_until, step)
 
     def _collect(self, step: int, metrics: Mapping[str, float]) -> None:
         from mlflow.entities import Metric

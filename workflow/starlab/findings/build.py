@@ -15,6 +15,7 @@ from starlab.findings.collect import Results, Tables, collect
 from starlab.findings.contrast import Claims, Metric
 from starlab.findings.paper import PAPER, Paper, load_paper
 from starlab.findings.scores import CellScore, cell_score
+from starlab.findings.seed_noise import Priors
 from starlab.findings.verdicts import FindingResult, Judge
 from starlab.provenance import file_sha256
 
@@ -39,6 +40,7 @@ class Findings:
     paper: Paper
     results: Results
     tables: Tables
+    priors: Priors
     found: tuple[FindingResult, ...]
     provenance: dict[str, Any]
     scope: str
@@ -68,7 +70,7 @@ def compute(
     judge = Judge(results, Tables(results), claims)
     found = tuple(judge.finding(finding) for finding in claims.findings)
     card = provenance.card(results, claims.sha256, file_sha256(PAPER))
-    return Findings(claims, load_paper(), results, judge.tables, found, card, scope, command)
+    return Findings(claims, load_paper(), results, judge.tables, judge.priors, found, card, scope, command)
 
 
 def build_findings(

@@ -191,7 +191,7 @@ def _legend(figure: Figure, spec: FigureSpec) -> None:
             handles.append(Line2D([], [], color=colour, marker=marker, linestyle="none", label=label))
     handles += [
         Line2D([], [], color="0.4", marker=".", markersize=4, linestyle="none", label="one seed"),
-        Line2D([], [], color="0.4", linewidth=1.4, label="95 % interval (equivalence: 90 %)"),
+        Line2D([], [], color="0.4", linewidth=1.4, label="interval"),
         Line2D([], [], color="black", marker="d", markerfacecolor="white", linestyle="none", label="paper"),
         Line2D([], [], color="0.4", linestyle=":", label="margin"),
     ]

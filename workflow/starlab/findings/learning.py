@@ -16,7 +16,7 @@ COOL = Metric("test", "cool", "success")
 COMPARISONS = ((GREEDY, GREEDY), (SAMPLED, SAMPLED), (SAMPLED, COOL))
 READING = (
     "Success on the travel test set, trained cell minus the SFT model of its scale, paired by seed and query. Part of "
-    "what RL adds at T = 0.7 is sharpening, which costs no training: the last column sets it against the SFT model "
+    "what RL adds when sampled is sharpening, which costs no training: the last column sets it against the SFT model "
     "sampled at a lower temperature. A gain in greedy success is not sharpening."
 )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlab.findings import compute, learning, tables
 from starlab.findings.build import DECODED, Findings
+from starlab.findings.seed_noise import SeedNoise
 from starlab.findings.verdicts import ComponentResult, ContrastResult, FindingResult
 
 
@@ -42,6 +43,7 @@ def as_json(findings: Findings) -> dict[str, Any]:
             "interval": "t (within a scale: moderated t) over per-seed paired differences and t over queries, "
             "added in quadrature",
             "correction": "Holm over the primary contrasts of a finding",
+            "seed_noise": {str(metric): _noise_json(findings.priors.noise(metric)) for metric in DECODED},
         },
         "provenance": findings.provenance,
     }
@@ -95,6 +97,7 @@ def _part_json(findings: Findings, result: ContrastResult, part: ComponentResult
         "component_paper": _rounded(findings.paper.component(part.component, result.metric)),
         "estimate": _rounded(spread.estimate) if spread is not None else None,
         "interval": _pair(part.interval),
+        "interval_by_own_seeds": _pair(part.alone),
         "bootstrap": _pair(part.bootstrap),
         "seeds": list(part.seeds),
         "by_seed": [_rounded(value) for value in spread.seed_means] if spread is not None else [],
@@ -138,6 +141,11 @@ def _gain_json(gain: learning.Gain) -> dict[str, Any]:
 def _curve_json(curve: compute.Curve) -> dict[str, Any]:
     points = [[point["train_turns"], _rounded(point[compute.SUCCESS])] for point in curve.points]
     return {"cell": curve.cell, "seed": curve.seed, **curve.spent, "success_by_turns": points}
+
+
+def _noise_json(noise: SeedNoise) -> dict[str, Any]:
+    sds = {scale: _rounded(math.sqrt(variance)) for scale, variance in noise.variances.items()}
+    return {"sd_between_seeds": sds, "prior_df": round(noise.df, 2)}
 
 
 def _rounded(value: float | None) -> float | None:

@@ -30,20 +30,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Prior:
-    """What other cells say about how far a seed moves a score (Smyth 2004): it counts like `df` more degrees of
-    freedom.
+    """What other cells say about how far a seed moves a weighted sum of cells (Smyth 2004): it counts like `df` more
+    degrees of freedom.
 
-    variance: of one mean per seed, score units squared. df: 0 (nothing known) to inf (all cells alike). most_df:
-    the degrees of freedom that all cells have together, beyond which no test may claim to know the spread.
+    variance: of one mean per seed, score units squared. df: 0 where nothing is known. most_df: the degrees of freedom
+    that all cells have together, beyond which no test may claim to know the spread.
     """
 
     variance: float
     df: float
     most_df: float
-
-    def scaled(self, weights: Sequence[float]) -> Prior:
-        """The prior of a weighted sum of cells."""
-        return Prior(self.variance * sum(weight**2 for weight in weights), self.df, self.most_df)
 
 
 NO_PRIOR = Prior(0.0, 0.0, math.inf)
@@ -103,11 +99,13 @@ def spread(differences: Array, strata: Sequence[str], prior: Prior = NO_PRIOR) -
     query_var, query_df = _query_variance(query_means, strata)
     if n_seeds > 1:
         seed_sd = float(seed_means.std(ddof=1))
-        seed_variance, seed_df = moderated(seed_sd**2, n_seeds - 1, prior)
-        seed_se = max(math.sqrt(seed_variance), step) / math.sqrt(n_seeds)
         residuals = differences - query_means
-        # mean square of what is left within a query: its share of query_var falls as 1 / n_seeds
+        # mean square of what is left within a query: the luck of one seed's episodes, in seed_means and in query_var
         within = sum(_query_variance(row, strata)[0] for row in residuals) / (n_seeds - 1)
+        seed_variance, seed_df = moderated(seed_sd**2, n_seeds - 1, prior)
+        if prior.df:  # other cells may have less luck to show than this contrast, which is known well
+            seed_variance = max(seed_variance, within)
+        seed_se = max(math.sqrt(seed_variance), step) / math.sqrt(n_seeds)
         query_var = max(query_var - within / n_seeds, 0.0)
     else:
         seed_sd, seed_se, seed_df = math.nan, math.nan, 0.0
@@ -126,10 +124,8 @@ def spread(differences: Array, strata: Sequence[str], prior: Prior = NO_PRIOR) -
 def moderated(variance: float, df: int, prior: Prior) -> tuple[float, float]:
     """(variance, degrees of freedom) of the moderated t: (d0 s0^2 + d s^2) / (d0 + d), d0 + d (Smyth 2004, section 3).
 
-    Infinite d0 gives s0^2 itself. The degrees of freedom stay below those of all cells together, as in limma.
+    The degrees of freedom stay below those of all cells together, as in limma.
     """
-    if math.isinf(prior.df):
-        return prior.variance, max(prior.most_df, float(df))
     total = prior.df + df
     return (prior.df * prior.variance + df * variance) / total, max(min(total, prior.most_df), float(df))
 

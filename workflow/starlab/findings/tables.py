@@ -63,7 +63,9 @@ def summary_table(findings: Findings) -> Table:
 
 def contrast_table(findings: Findings, result: FindingResult) -> Table:
     """Greedy (deciding) and companion metrics of every contrast, the paper's number beside ours."""
-    head = ["contrast", "metric", "claim", "paper", "here", "95 % interval", "seeds", "p", "verdict"]
+    alpha = findings.claims.settings.alpha
+    interval = f"{100 * (1 - alpha):.0f} % interval"
+    head = ["contrast", "metric", "claim", "paper", "here", interval, "by its own seeds", "seeds", "p", "verdict"]
     rows = []
     for contrast in result.contrasts:
         kind = "primary" if contrast.contrast.primary else "secondary, unadjusted"
@@ -85,7 +87,7 @@ def _contrast_row(findings: Findings, result: ContrastResult, title: str) -> lis
         printed = result.contrast.paper_note
     interval = span(part.interval if part is not None else None)
     if result.contrast.kind is Kind.EQUIVALENCE and part is not None:
-        interval += " (90 %)"
+        interval += f" ({100 * (1 - 2 * findings.claims.settings.alpha):.0f} %)"
     return [
         title,
         str(result.metric),
@@ -93,6 +95,7 @@ def _contrast_row(findings: Findings, result: ContrastResult, title: str) -> lis
         printed,
         points(part.estimate if part is not None else None),
         interval,
+        span(part.alone if part is not None else None),
         str(len(part.seeds)) if part is not None else "0",
         f"{result.p_adjusted:.3f}" if part is not None else DASH,
         verdict_text(result),
@@ -141,7 +144,7 @@ def power_table(findings: Findings) -> Table:
                     "primary" if result.contrast.primary else "secondary",
                     claim_text(result),
                     points(spread.estimate),
-                    percent(spread.seed_sd),
+                    percent(spread.seed_se * math.sqrt(spread.n_seeds)),
                     percent(spread.query_se),
                     str(spread.n_seeds),
                     str(result.plan),
@@ -186,8 +189,9 @@ def provenance_table(findings: Findings) -> Table:
 READING = (
     "Percentage points throughout. An interval adds, in quadrature, the noise between seeds (Student's t "
     "over the per-seed paired differences; within a scale the moderated t, which also uses how far seeds "
-    "spread in the other cells) and that between queries. Greedy decides; sampled (T = 0.7) and the unseen "
-    "database stand beside it, unadjusted. p is corrected by Holm for primary contrasts. The paper ran each "
+    "spread in the other cells; beside it the interval by the contrast's own seeds) and that between queries. "
+    "Greedy decides; sampled and the unseen database stand beside it, unadjusted. p is corrected by Holm for "
+    "primary contrasts. The paper ran each "
     "cell once, on 1,000 test queries. Score tables: mean over seeds (lowest to highest seed); cool is the SFT "
     "model decoded at a lower temperature, so that an RL gain that only sharpens the SFT model can be told "
     "from learning."

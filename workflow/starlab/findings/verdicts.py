@@ -13,7 +13,8 @@ Where all parts must hold, the p-value of the claim is the largest of the parts 
 and that of the opposite is the smallest times the number of parts; where any part suffices, the other way
 round. Directions are tested at alpha / 2 on each side, so a verdict agrees with a 1 - alpha interval; each
 side of an equivalence is tested at alpha. The smaller of both p-values is corrected by Holm over all primary
-contrasts of the finding, run or not, so that a verdict does not change when further cells arrive. At most
+contrasts of the finding, run or not, so that the correction does not change when further cells arrive (the
+noise between seeds may: it is learned from all cells, see `seed_noise`). At most
 alpha: *supported* or *contradicted*; else *undecided*, with the seeds that would decide.
 
 A finding is *contradicted* when a primary contrast is, *supported* when all are, and *undecided* else. *not
@@ -50,8 +51,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class ComponentResult:
-    """Intervals are (low, high) fractions, None with one seed. missing: why it was not computed, "" when it
-    was.
+    """Intervals are (low, high) fractions, None with one seed; alone: by the contrast's own seeds, without what other
+    cells say about their spread. missing: why it was not computed, "" when it was.
 
     p_claim, p_opposite: on the scale where alpha is the level (a one-sided p of a direction, doubled).
     """
@@ -60,6 +61,7 @@ class ComponentResult:
     spread: Spread | None
     seeds: tuple[int, ...]
     interval: tuple[float, float] | None
+    alone: tuple[float, float] | None
     bootstrap: tuple[float, float] | None
     p_claim: float
     p_opposite: float
@@ -134,19 +136,20 @@ class Judge:
     def component(self, contrast: Contrast, component: Component, metric: Metric) -> ComponentResult:
         paired = pair(self.tables, self.results, component, metric)
         if isinstance(paired, str):
-            return ComponentResult(component, None, (), None, None, 1.0, 1.0, paired)
+            return ComponentResult(component, None, (), None, None, None, 1.0, 1.0, paired)
         settings = self.claims.settings
         confidence = 1.0 - (2.0 if contrast.kind is Kind.EQUIVALENCE else 1.0) * settings.alpha
         spread = statistics.spread(paired.values, paired.strata, self.priors.of(component, metric))
-        interval = bootstrap = None
+        interval = alone = bootstrap = None
         if spread.n_seeds > 1:
             rng = np.random.default_rng(derive("bootstrap", contrast.id, component.label, metric))
             interval = statistics.interval(spread, confidence)
+            alone = statistics.interval(statistics.spread(paired.values, paired.strata), confidence)
             bootstrap = statistics.hierarchical_bootstrap(
                 paired.values, paired.strata, confidence, settings.bootstrap_draws, rng
             )
         return ComponentResult(
-            component, spread, paired.seeds, interval, bootstrap, *p_values(spread, contrast), missing=""
+            component, spread, paired.seeds, interval, alone, bootstrap, *p_values(spread, contrast), missing=""
         )
 
     def contrast(self, contrast: Contrast, metric: Metric) -> ContrastResult:

@@ -72,15 +72,6 @@ def _grouped(
     return {name: summary([row for turn, row in rows if key(turn) == name], mean_below) for name in names}
 
 
-def measures(report: Mapping[str, Any]) -> dict[str, float]:
-    """The headline numbers under the names that MLflow shows."""
-    return {
-        f"profile/{name}/{key}": found[key]
-        for name, found in report["verifiers"].items()
-        for key in ("zero_signal", "kept", "mean")
-    }
-
-
 def as_markdown(report: Mapping[str, Any], title: str) -> str:
     """The report for readers: one table a verifier."""
     parts = [

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..provenance import file_sha256
+from ..provenance import COLUMNS, file_sha256
 from .csvfile import bad_cell, find, no_rows, opened
 from .flights import TEXTS, Codes, Encoder, FlightTable, RouteIndex, Texts
 from .schema import FLIGHTS, GAPS, Column
@@ -53,7 +53,7 @@ def load(folder: Path) -> FlightTable:
 
 def cache_of(path: Path) -> Path:
     """The folder with the columns of a CSV file."""
-    return path.with_suffix(".columns")
+    return path.with_suffix(COLUMNS)
 
 
 def read(path: Path) -> FlightTable:

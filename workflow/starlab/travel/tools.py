@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from ..protocol import ToolCall
 from . import rendering
 from .database import Database
-
-Arguments = Mapping[str, object]
 
 
 def _flights(database: Database, departure: str, destination: str, date: str) -> str:
