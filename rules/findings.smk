@@ -35,6 +35,8 @@ rule findings:
         cells=TRAINED,
         seeds=list(EXPERIMENT.seeds),
         scope=EXPERIMENT.findings.scope,
+        scales=EXPERIMENT.findings.scales,
+        command=COMMAND,
     message:
         "findings: contrasts, verdicts, figures"
     script:

@@ -1,8 +1,9 @@
 # One run: one cell and one seed, trained and then measured in one job, so that forcing its target reruns the run.
 # Checkpoints lie in the run's folder and are not declared: Snakemake deletes what a failing job declared, and a run
 # that was killed goes on from its last checkpoint. SIGTERM, as clusters send it before they take a machine away, saves one
-# first; the profiles for clusters have `retries`, so that such a job goes on elsewhere. Where only the evaluation has
-# changed the job measures what was trained, and does not train again.
+# first; the profiles for clusters have `retries`, so that such a job goes on elsewhere where machines share a file system
+# (with an object store it starts again). Where only the evaluation has changed the job measures what was trained, and
+# does not train again.
 
 
 rule run:

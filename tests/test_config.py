@@ -6,7 +6,7 @@ import pytest
 from starlab.config import Experiment
 from starlab.errors import StarlabError
 from starlab.experiment import load
-from starlab.fields import Section
+from starlab.fields import reference
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,6 +34,36 @@ def complaint(tmp_path: Path, text: str) -> str:
         (
             "policy: {ladder: {s: {hub: a/b}}}\n",
             "preset.yaml:1: policy.ladder.s: expected either `folder` or `hub`",
+        ),
+        ("seeds: [0, 0]\n", "preset.yaml:1: seeds: each seed once; got 0, 0"),
+        (
+            "data: {days: []}\n",
+            "preset.yaml:1: data.days: tuple should have at least 1 item after validation, not 0; got []",
+        ),
+        ("data: {days: [3, 3]}\n", "preset.yaml:1: data.days: each length once; got 3, 3"),
+        (
+            "rl:\n  minibatches: 3\n",
+            "preset.yaml:2: rl.minibatches: expected a divisor of prompts x group = 64; got 3",
+        ),
+        (
+            "rl: {max_tokens: 50}\n",
+            "preset.yaml:1: rl.max_tokens: expected more than the 256 tokens that one turn may have; got 50",
+        ),
+        ("world: {hotels: 60}\n", "preset.yaml:1: world.hotels: expected at most 48, as many as have names; got 60"),
+        ("world: {dates: 30}\n", "preset.yaml:1: world.dates: expected at most 18, as many as have names; got 30"),
+        (
+            "world: {cities_per_state: 7}\n",
+            "preset.yaml:1: world.cities_per_state: there are names for 60 cities; got 10 states x 7",
+        ),
+        ("findings: {scales: {s: xs}}\n", "preset.yaml:1: findings.scales.s: no scale is called 'xs'; did you mean 's'?"),
+        (
+            "rl: {backend: vllm_server}\nmatrix:\n  axes:\n    - {axis: a, algorithm: arpo}\n",
+            "preset.yaml:4: matrix.axes[0].algorithm: arpo branch, which vLLM cannot; take `rl.backend: engine`",
+        ),
+        (
+            "matrix:\n  overrides:\n    m-macro-sftlong-mixed1000-noise0: {steps: 9}\n",
+            "preset.yaml:3: matrix.overrides.m-macro-sftlong-mixed1000-noise0.steps:"
+            " its length is in epochs (`pivot.sft_epochs`)",
         ),
         ("matrix: 3\n", "preset.yaml:1: matrix: expected `key: value` pairs; got 3"),
         (
@@ -86,13 +116,7 @@ def test_every_preset_is_valid_and_has_its_own_folder(name: str) -> None:
 
 
 def test_every_field_has_its_sentence() -> None:
-    def sections(model: type[Section]) -> set[type[Section]]:
-        found = {model}
-        for field in model.model_fields.values():
-            if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-                found |= sections(field.annotation)
-        return found
-
-    for section in sections(Experiment):
-        for name, field in section.model_fields.items():
-            assert field.description, f"{section.__name__}.{name}"
+    told = {path: meaning for path, _, meaning in reference(Experiment)}
+    assert all(told.values()), [path for path, meaning in told.items() if not meaning]
+    wanted = ("policy.ladder.NAME.lora.rank", "matrix.axes.N.noise", "matrix.overrides.NAME.steps", "rl.dapo.refills")
+    assert set(wanted) <= set(told), "also what stands in lists and under names"

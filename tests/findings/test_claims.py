@@ -11,7 +11,7 @@ from starlab import matrix
 from starlab.errors import StarlabError
 from starlab.experiment import load
 from starlab.findings.claims import CLAIMS, load_claims
-from starlab.findings.contrast import CELL, Contrast, Kind, label_difference
+from starlab.findings.contrast import CELL, Contrast, Kind, factors_of, label_difference, renamed
 from starlab.findings.paper import load_paper
 
 CONTRASTS = [
@@ -122,6 +122,19 @@ def test_cells_outside_a_known_matrix_are_refused() -> None:
     load_claims(known_cells=known)
     with pytest.raises(StarlabError, match="is not a cell of the matrix; did you mean"):
         load_claims(known_cells=known - {"m-macro-grpo-mixed1000-noise5"})
+
+
+def test_an_experiment_may_call_the_scales_otherwise() -> None:
+    scales = {"s": "1.5b", "m": "3b", "l": "7b"}
+    claims, plain = load_claims(scales=scales), load_claims()
+    assert claims.cells[:3] == tuple(renamed(cell, scales) for cell in plain.cells[:3])
+    assert {factors_of(cell)["scale"] for cell in claims.cells} == {"1.5b", "3b", "7b"}
+    assert claims.sha256 == plain.sha256
+    score = load_paper().renamed(scales).score("7b-sum-grpo-mixed1000-noise0", claims.findings[0].contrasts[0].metric)
+    assert score == pytest.approx(0.628)
+    assert renamed("sft-m", scales) == "sft-3b" and renamed("sft-m", {}) == "sft-m"
+    with pytest.raises(StarlabError, match=r"findings\.scales of the experiment: 'x' is not known"):
+        load_claims(scales={"x": "3b"})
 
 
 def test_unreadable_files_are_one_message(tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ def test_too_large_a_panel_is_refused_with_the_field_to_change() -> None:
 def test_a_damaged_panel_is_named_with_its_line(tmp_path: Path) -> None:
     path = panels.write(tmp_path, 0, 3)["chain"]
     path.write_text(path.read_text().replace('"answer"', '"reply"'))
-    with pytest.raises(StarlabError, match=r"chain\.jsonl, line 1"):
+    with pytest.raises(StarlabError, match=r"chain\.jsonl:1: "):
         panels.load(path)
 
 

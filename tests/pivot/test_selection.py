@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starlab.pivot.selection import statistics, zero_signal_chance
+from starlab.pivot.selection import statistics
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,3 @@ def test_binary_rewards_need_a_success_a_failure_and_a_low_mean(outcomes, mean_b
     assert found.variance == found.mean * (1 - found.mean)
     if found.is_pivot(mean_below):
         assert 0 < sum(outcomes) < len(outcomes)
-
-
-def test_chance_of_no_signal():
-    assert zero_signal_chance(0.5, 8) == pytest.approx(2 / 256)
-    assert zero_signal_chance(0.0, 8) == zero_signal_chance(1.0, 8) == 1.0

@@ -11,7 +11,6 @@ from starlab.synthesis.balance import (
     PANELS,
     Synthesis,
     SynthesisSpec,
-    build_sets,
     elements_key,
     level_order,
     split_of,
@@ -118,11 +117,6 @@ def test_ids_name_the_split_and_are_unique(synthesis):
     ids = [row.query.id for row in synthesis.make("mixed50").queries]
     assert len(set(ids)) == 50
     assert ids[0].startswith("training-")
-
-
-def test_build_sets_makes_each_by_name(world, other_world, synthesis, spec):
-    made = build_sets(world, other_world, spec, ("test", "easy10"))
-    assert made == {"test": synthesis.make("test"), "easy10": synthesis.make("easy10")}
 
 
 def test_the_tally_accounts_for_every_draw(synthesis):

@@ -79,7 +79,7 @@ def test_only_the_last_batch_of_an_epoch_is_short_and_lengths_are_alike(tokenize
     ("text", "message"),
     [
         ("", "no trajectories"),
-        ("{", ":1: not a trajectory"),
+        ("{", ":1: not JSON"),
         ('{"messages": []}', ":1: not a trajectory"),
         (json.dumps({"messages": [{"role": "user", "content": "a"}]}), "does not end with an assistant"),
     ],

@@ -7,15 +7,7 @@ from starlab.job import Job
 with Job(snakemake) as job:
     from starlab.findings.build import build_findings
 
-    results, params = Path(snakemake.output.findings).parent, snakemake.params
-    preset = Path("presets", results.name).with_suffix(".yaml")  # a preset's results lie in a folder of its name
-    build_findings(
-        results,
-        Path(snakemake.input.claims),
-        results,
-        params.cells,
-        params.seeds,
-        scope=params.scope,
-        command="snakemake --cores all" + (f" --configfile {preset}" if preset.exists() else ""),
-    )
+    results, claims, params = Path(snakemake.output.findings).parent, Path(snakemake.input.claims), snakemake.params
+    told = {"scope": params.scope, "command": params.command, "scales": params.scales}
+    build_findings(results, claims, results, params.cells, params.seeds, **told)
     job.say(f"findings: {snakemake.output.page}")

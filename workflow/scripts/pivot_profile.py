@@ -6,6 +6,7 @@ from pathlib import Path
 from starlab.job import Job
 
 with Job(snakemake) as job:
+    from starlab.device import device
     from starlab.pivot.profiling import profile, save
     from starlab.pivot.stage import travel_turns
     from starlab.pivot.turns import TurnEngine
@@ -18,7 +19,7 @@ with Job(snakemake) as job:
     model, tokenizer = load_model(Path(files.model[0]).parent)
     demonstrations = [Path(path) for path in (files.trajectories, files.queries, files.training)]
     turns = travel_turns(*demonstrations, tokenizer, settings["candidates"], seed)
-    engine = TurnEngine(model, tokenizer, settings["max_turn_tokens"], settings["max_tokens"])
+    engine = TurnEngine(model.to(device()), tokenizer, settings["max_turn_tokens"], settings["max_tokens"])
     found = profile(engine, turns, settings["samples"], Decoding(settings["temperature"]), seed)
     save(found, Path(snakemake.output.samples))
     spent = clock.read()

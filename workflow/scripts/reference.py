@@ -8,12 +8,13 @@ with Job(snakemake) as job:
     from starlab.evaluation import run as evaluation
     from starlab.hub import base_folder
     from starlab.measures import headline
+    from starlab.training.checkpoints import weights
 
     name, seed = snakemake.wildcards.reference, int(snakemake.wildcards.seed)
     settings = snakemake.params.settings
     trained = settings["kind"] == "sft"
     model = Path(snakemake.input.model[0]).parent if trained else base_folder(settings["model"])
-    inputs = {"model": model / "model.safetensors"}
+    inputs = {"model": weights(model)}
     with job.run(name, settings, inputs, {"scale": settings["scale"]}) as log:
         header = {
             "cell": name,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import matrix, sandbox
 from .config import Experiment
 from .errors import StarlabError
-from .experiment import load
+from .experiment import load, snakemake_command
 from .matrix import Cell
 from .runs import cell_folder
 
@@ -214,20 +214,21 @@ def check(options: argparse.Namespace) -> None:
     print(f"Rules: {rules.name}\n{summary(audits)}")
 
 
-def judged(experiment: Experiment) -> Findings:
+def judged(experiment: Experiment, presets: Sequence[Path]) -> Findings:
     """The findings of the experiment's results so far."""
     from .findings.build import compute
 
     cells = [cell.name for cell in matrix.expand(experiment)]
-    settings = experiment.findings
-    return compute(Path(experiment.results), Path(settings.claims), cells, experiment.seeds, settings.scope)
+    results, settings = Path(experiment.results), experiment.findings
+    told = {"scope": settings.scope, "command": snakemake_command(presets)}
+    return compute(results, Path(settings.claims), cells, experiment.seeds, scales=settings.scales, **told)
 
 
 def power(options: argparse.Namespace) -> None:
     """Print the verdicts, and for each undecided contrast the number of seeds that would decide it."""
     from .findings.tables import plain, power_table
 
-    findings = judged(experiment_of(options))
+    findings = judged(experiment_of(options), options.configfile)
     for result in findings.found:
         print(f"{result.finding.id} {result.finding.title}: {result.verdict}")
     head, rows = power_table(findings)
@@ -241,4 +242,4 @@ def summary(options: argparse.Namespace) -> None:
     experiment = experiment_of(options)
     bases = {scale: Path(rung.folder) for scale, rung in experiment.policy.ladder.items() if rung.folder}
     words = ["starlab summary", *(f"--configfile {path}" for path in options.configfile), f"--out {options.out}"]
-    print(write_summary(judged(experiment), bases, options.out, " ".join(words)))
+    print(write_summary(judged(experiment, options.configfile), bases, options.out, " ".join(words)))

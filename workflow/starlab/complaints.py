@@ -5,16 +5,15 @@ Pydantic finds the mistakes; this module finds them in the files and says them i
 
 from __future__ import annotations
 
-import types
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from .errors import nearest
-from .fields import EVERY
+from .fields import EVERY, unwrap
 
 Location = tuple[int | str, ...]
 
@@ -73,21 +72,6 @@ def follow(loc: Location, model: type[BaseModel]) -> tuple[Location, list[str]]:
             path.append(part)
             place = unwrap(get_args(place)[0]) if get_origin(place) is tuple else None
     return tuple(path), fields
-
-
-def unwrap(annotation: Any) -> Any:
-    """The member of an annotation that has structure: a section, a mapping or a tuple."""
-    if get_origin(annotation) is Annotated:
-        return unwrap(get_args(annotation)[0])
-    if get_origin(annotation) in (Union, types.UnionType):
-        members = [unwrap(member) for member in get_args(annotation)]
-        return next((member for member in members if has_parts(member)), members[0])
-    return annotation
-
-
-def has_parts(annotation: Any) -> bool:
-    """Whether a mistake can lie deeper than this annotation."""
-    return get_origin(annotation) is not None or (isinstance(annotation, type) and issubclass(annotation, BaseModel))
 
 
 def render(path: Location) -> str:

@@ -14,7 +14,8 @@ from .fields import EVERY, Count, Mix, OneOrMore, Percent, PerScale, Rate, Secti
 
 
 class World(Section):
-    """The miniature travel world: two databases drawn from the same distribution, and the knowledge base."""
+    """The miniature travel world: two databases drawn from the same distribution, and the knowledge base. Its tables
+    are as large as there are names for (`travel/names.py`)."""
 
     seed: int = 0
     """Draws the training database, the unseen one and the knowledge base; each gets its own stream."""
@@ -56,7 +57,7 @@ class Data(Section):
 
     seed: int = 0
     """Draws the query elements and the phrasings."""
-    days: tuple[Literal[3, 5, 7], ...] = (3,)
+    days: Annotated[tuple[Literal[3, 5, 7], ...], Field(min_length=1)] = (3,)
     """Trip lengths to draw from, uniformly; 3, 5 and 7 days visit 1, 2 and 3 cities."""
     thresholds: Literal["miniature", "official"] = "miniature"
     """How many rows a query must leave over to count as feasible: fitted to the small tables, or the
@@ -256,6 +257,9 @@ class Findings(Section):
     """The contrasts of each finding, with their margins, written down before the runs."""
     scope: str = "about the mechanism in the miniature world, not about Qwen2.5"
     """What the verdicts are about, in one phrase; it stands beside every verdict."""
+    scales: dict[str, str] = {}
+    """The scales of the claims (s, m, l) by their names in this experiment's ladder, where those differ:
+    `{s: 1.5b, m: 3b, l: 7b}`."""
 
 
 class Tracking(Section):

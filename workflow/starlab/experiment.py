@@ -55,6 +55,11 @@ def validate(content: Mapping[str, Any], files: Sequence[Path] = ()) -> Experime
     return experiment
 
 
+def snakemake_command(presets: Sequence[str | Path]) -> str:
+    """The command that runs the experiment of config.yaml under these presets."""
+    return " ".join(["snakemake --cores all", *(["--configfile"] if presets else []), *map(str, presets)])
+
+
 def load(*files: Path) -> Experiment:
     """The experiment that the merged `files` describe."""
     content: dict[str, Any] = {}

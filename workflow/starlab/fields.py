@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.fields import FieldInfo
 
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -42,16 +44,48 @@ def per_scale(value: Mapping[str, float], scale: str) -> float:
     return value[EVERY] if EVERY in value else value[scale]
 
 
+def unwrap(annotation: Any) -> Any:
+    """The member of an annotation that has structure: a section, a mapping or a tuple."""
+    if get_origin(annotation) is Annotated:
+        return unwrap(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        members = [unwrap(member) for member in get_args(annotation)]
+        return next((member for member in members if has_parts(member)), members[0])
+    return annotation
+
+
+def has_parts(annotation: Any) -> bool:
+    """Whether something lies deeper than this annotation."""
+    return get_origin(annotation) is not None or (isinstance(annotation, type) and issubclass(annotation, BaseModel))
+
+
 def reference(section: type[Section], place: str = "") -> Iterator[tuple[str, str, str]]:
     """(path in the file, default as YAML would have it, meaning) of every setting below `section`."""
     for name, field in section.model_fields.items():
         path = f"{place}{name}"
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            yield path, "", " ".join((field.description or "").split())
-            yield from reference(field.annotation, f"{path}.")
+        meaning = " ".join((field.description or "").split())
+        inner, label = _inside(field.annotation)
+        if inner is field.annotation:
+            yield path, "", meaning
         else:
-            default = None if field.is_required() else field.get_default(call_default_factory=True)
-            yield path, _plain(default), " ".join((field.description or "").split())
+            yield path, _default(field), meaning
+        if inner is not None:
+            yield from reference(inner, f"{path}.{label}")
+
+
+def _inside(annotation: Any) -> tuple[type[Section] | None, str]:
+    """The section that a field holds, by itself or several times, and what stands for the name or number of one."""
+    place, kind = unwrap(annotation), get_origin(unwrap(annotation))
+    if kind is dict:
+        return _inside(get_args(place)[1])[0], "NAME."
+    if kind is tuple:
+        return _inside(get_args(place)[0])[0], "N."
+    return (place, "") if isinstance(place, type) and issubclass(place, Section) else (None, "")
+
+
+def _default(field: FieldInfo) -> str:
+    """As YAML would have it."""
+    return "(required)" if field.is_required() else _plain(field.get_default(call_default_factory=True))
 
 
 def _plain(value: Any) -> str:

@@ -10,6 +10,9 @@ from typing import Any
 
 from .errors import StarlabError
 
+MEND = "delete the file to make it again"
+"""How to mend a file that the workflow makes."""
+
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a file that is either the old one or the whole new one, also after a power cut."""

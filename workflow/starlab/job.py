@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
@@ -85,7 +85,11 @@ class Job:
         return Store(Path(experiment.results), **experiment.tracking.model_dump())
 
     def run(
-        self, name: str, settings: Mapping[str, Any], inputs: Mapping[str, Path], tags: Mapping[str, str]
+        self,
+        name: str,
+        settings: Mapping[str, Any],
+        inputs: Mapping[str, Path | Sequence[Path]],
+        tags: Mapping[str, str],
     ) -> RunLogger:
         """The record of this job's run, in the folder of its first output; enter it to start the run.
 
@@ -97,7 +101,8 @@ class Job:
         seed = int(self.snakemake.wildcards.seed)
         stage = STAGES.get(self.snakemake.rule, self.snakemake.rule)
         identity = deepcopy(dict(settings))
-        identity |= {"inputs": {key: content_sha256(path) for key, path in inputs.items()}}
+        files = {key: [given] if isinstance(given, Path) else given for key, given in inputs.items()}
+        identity |= {"inputs": {key: content_sha256(*paths) for key, paths in files.items()}}
         evaluation = self.snakemake.params.get("evaluation")
         if evaluation is not None:
             identity |= {MEASURED: {**evaluation, "panels": self._panel_hashes()}}
@@ -136,7 +141,8 @@ class Job:
         told = f"{self.title}: {reason(error, self.log)}"
         self.say(told)
         with suppress(OSError):  # a full disk: the line above has been said
-            failures = Path(self.experiment.results, "logs", "failures.txt")
+            results = self.snakemake.config.get("results", Experiment.model_fields["results"].default)
+            failures = Path(results, "logs", "failures.txt")
             failures.parent.mkdir(parents=True, exist_ok=True)
             with failures.open("a", encoding="utf-8") as file:
                 file.write(told + "\n")

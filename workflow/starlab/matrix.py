@@ -7,7 +7,6 @@ trained once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
@@ -18,13 +17,11 @@ from .config import Experiment, Row
 from .errors import StarlabError, nearest
 from .fields import EVERY, per_scale
 from .pivot import settings as demonstrations
-from .pivot.cells import ON_DEMONSTRATIONS, PIVOTS
+from .pivot.cells import ON_DEMONSTRATIONS, PIVOTS, SFTLONG
 from .rewards import CHANGING, REWARDS
+from .travel import names
 
 FACTORS = ("scale", "reward", "algorithm", "mix", "size", "noise")
-PATTERN = re.compile(
-    r"(?P<scale>[a-z0-9.]+)-(?P<reward>[a-z_]+)-(?P<algorithm>[a-z_]+)-(?P<mix>[a-z]+)(?P<size>\d+)-noise(?P<noise>\d+)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +63,6 @@ def algorithms() -> frozenset[str]:
     return frozenset(ALGORITHMS) | ON_DEMONSTRATIONS
 
 
-def parse(name: str) -> Cell:
-    """The cell that `name` spells, whether or not a matrix has it."""
-    match = PATTERN.fullmatch(name)
-    if match is None:
-        raise StarlabError(f"{name!r} is no cell name; cells are spelled like m-macro-grpo-mixed1000-noise5")
-    scale, reward, algorithm, mix, size, noise = match.group(*FACTORS)
-    return Cell(scale, reward, algorithm, mix, int(size), int(noise))
-
-
 def expand(experiment: Experiment) -> tuple[Cell, ...]:
     """All cells, each once, in the order of the rows."""
     cells: dict[str, Cell] = {}
@@ -102,6 +90,29 @@ def problems(experiment: Experiment) -> Iterator[tuple[tuple[int | str, ...], st
         if EVERY not in value and set(value) != set(ladder):
             found = f"expected a number for each of {', '.join(ladder)}; got {', '.join(value)}"
             yield (section, "lr"), found
+    if len(set(experiment.seeds)) < len(experiment.seeds):
+        yield ("seeds",), f"each seed once; got {', '.join(map(str, experiment.seeds))}"
+    if len(set(experiment.data.days)) < len(experiment.data.days):
+        yield ("data", "days"), f"each length once; got {', '.join(map(str, experiment.data.days))}"
+    for theirs, ours in experiment.findings.scales.items():
+        if ours not in ladder:
+            yield ("findings", "scales", theirs), f"no scale is called {ours!r}; {nearest(ours, ladder)}"
+    world = experiment.world
+    if world.states * world.cities_per_state > len(names.CITIES):
+        found = f"there are names for {len(names.CITIES)} cities; got {world.states} states x {world.cities_per_state}"
+        yield ("world", "cities_per_state"), found
+    for table in ("hotels", "restaurants", "attractions", "flights", "dates"):
+        most = len(getattr(names, table.upper()))
+        if getattr(world, table) > most:
+            yield ("world", table), f"expected at most {most}, as many as have names; got {getattr(world, table)}"
+    rl, evaluation = experiment.rl, experiment.evaluation
+    if rl.prompts * rl.group % rl.minibatches:
+        found = f"expected a divisor of prompts x group = {rl.prompts * rl.group}; got {rl.minibatches}"
+        yield ("rl", "minibatches"), found
+    turns = (("rl", rl.max_tokens, rl.max_turn_tokens), ("evaluation", evaluation.max_tokens, evaluation.turn_tokens))
+    for section, longest, turn in turns:
+        if longest <= turn:
+            yield (section, "max_tokens"), f"expected more than the {turn} tokens that one turn may have; got {longest}"
     known = {
         "scale": frozenset(ladder),
         "reward": frozenset(REWARDS),
@@ -117,15 +128,21 @@ def problems(experiment: Experiment) -> Iterator[tuple[tuple[int | str, ...], st
         if named and set(choices(row, "noise", experiment)) != {0}:
             found = f"{', '.join(sorted(named))} call no tools in training: their noise is 0, in a row of their own"
             yield ("matrix", "axes", index, "noise"), found
+        branching = {"arpo", "arpo_random"}.intersection(choices(row, "algorithm", experiment))
+        if branching and rl.backend != "engine":
+            found = f"{', '.join(sorted(branching))} branch, which vLLM cannot; take `rl.backend: engine`"
+            yield ("matrix", "axes", index, "algorithm"), found
         changing = CHANGING.intersection(choices(row, "reward", experiment))
         if named & set(PIVOTS) and changing:
             others = ", ".join(sorted(changing))
             found = f"turns are profiled once, so their reward cannot change on the way; take another than {others}"
             yield ("matrix", "axes", index, "reward"), found
-    names = [cell.name for cell in expand(experiment)]
+    cells = [cell.name for cell in expand(experiment)]
     for name in experiment.matrix.overrides:
-        if name not in names:
-            yield ("matrix", "overrides", name), unknown(name, names)
+        if name not in cells:
+            yield ("matrix", "overrides", name), unknown(name, cells)
+        elif experiment.matrix.overrides[name].steps and f"-{SFTLONG}-" in name:
+            yield ("matrix", "overrides", name, "steps"), "its length is in epochs (`pivot.sft_epochs`)"
 
 
 def find(cells: Iterable[Cell], name: str) -> Cell:

@@ -100,9 +100,9 @@ def prove(options: argparse.Namespace) -> None:
     from .synthesis.proof import prove as proved
     from .synthesis.proof import summary
     from .travel.database import Database
-    from .travel.query import load_queries
+    from .travel.plan_files import read_queries
 
-    queries = [query for query in load_queries(options.queries) if query.id.startswith(options.prefix)]
+    queries = [query for query in read_queries(options.queries) if query.id.startswith(options.prefix)]
     database = Database.load(options.database)
     proofs = []
     for query in queries:

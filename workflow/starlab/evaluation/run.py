@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..provenance import file_sha256
+from ..device import device
+from ..provenance import content_sha256
 from ..rollout.episode import Decoding, Limits
-from ..training.checkpoints import WEIGHTS, load_model
+from ..training.checkpoints import load_model, weights
 from . import results
 from .evaluate import evaluate
 from .panels import Panel
@@ -59,8 +60,8 @@ def run(
     from ..rollout.engine import Engine
 
     policy, tokenizer = load_model(model)
-    engine = Engine(policy, tokenizer, settings.limits(), settings.batch)
+    engine = Engine(policy.to(device()), tokenizer, settings.limits(), settings.batch)
     measured = evaluate(engine, panels, settings.decodings(cool), seed)
-    evaluation = {**(header or {}), "model_sha256": file_sha256(model / WEIGHTS), "panels": measured.panels}
+    evaluation = {**(header or {}), "model_sha256": content_sha256(*weights(model)), "panels": measured.panels}
     results.write(output, evaluation, measured.rows)
     return evaluation

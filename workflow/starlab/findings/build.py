@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from starlab.errors import StarlabError
 from starlab.findings import provenance
-from starlab.findings.claims import CLAIMS, load_claims
+from starlab.findings.claims import load_claims
 from starlab.findings.collect import Results, Tables, collect
 from starlab.findings.contrast import Claims, Metric
 from starlab.findings.paper import PAPER, Paper, load_paper
@@ -50,7 +50,7 @@ class Findings:
         return cell_score(self.tables, self.results, cell, metric, 1.0 - self.claims.settings.alpha)
 
     def rerun(self, cell: str, seed: int) -> str:
-        """The command that makes one run again and what depends on it."""
+        """The command that makes one run again."""
         return f"{self.command} -f {(self.results.path(cell, seed) / 'evaluation.json').as_posix()}"
 
 
@@ -61,16 +61,18 @@ def compute(
     seeds: Sequence[int],
     scope: str = MINIATURE,
     command: str = "snakemake --cores all",
+    scales: Mapping[str, str] | None = None,
 ) -> Findings:
     """Read and judge, write nothing. Raises StarlabError for faulty claims; missing runs are part of the
-    answer.
+    answer. scales: what the experiment calls those of the claims.
     """
-    claims = load_claims(claims_path)
+    claims = load_claims(claims_path, scales=scales)
     results = collect(results_dir, expected_cells, seeds)
     judge = Judge(results, Tables(results), claims)
     found = tuple(judge.finding(finding) for finding in claims.findings)
     card = provenance.card(results, claims.sha256, file_sha256(PAPER))
-    return Findings(claims, load_paper(), results, judge.tables, judge.priors, found, card, scope, command)
+    paper = load_paper().renamed(scales or {})
+    return Findings(claims, paper, results, judge.tables, judge.priors, found, card, scope, command)
 
 
 def build_findings(
@@ -82,6 +84,7 @@ def build_findings(
     *,
     scope: str = MINIATURE,
     command: str = "snakemake --cores all",
+    scales: Mapping[str, str] | None = None,
 ) -> None:
     """Write <out_dir>/findings.json, findings.md, overview.html and figures/<finding>.svg and .png.
 
@@ -90,8 +93,7 @@ def build_findings(
     """
     from starlab.findings import page, report  # matplotlib takes seconds to import
 
-    findings = compute(Path(results_dir), Path(claims_path or CLAIMS), expected_cells, seeds, scope, command)
-    out_dir = Path(out_dir)
+    findings = compute(results_dir, claims_path, expected_cells, seeds, scope, command, scales)
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
         draw_figures(findings, out_dir / "figures")

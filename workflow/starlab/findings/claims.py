@@ -25,6 +25,7 @@ from starlab.findings.contrast import (
     Metric,
     Settings,
     label_difference,
+    renamed,
 )
 
 CLAIMS = Path(__file__).with_name("claims.yaml")
@@ -32,9 +33,11 @@ DECODINGS = ("greedy", "sampled", "cool")
 PANELS = ("test", "unseen", "knowledge")
 
 
-def load_claims(path: Path = CLAIMS, known_cells: Iterable[str] | None = None) -> Claims:
+def load_claims(
+    path: Path = CLAIMS, known_cells: Iterable[str] | None = None, scales: Mapping[str, str] | None = None
+) -> Claims:
     """Read and check `path`. With `known_cells` (a whole matrix) every cell named must be one of them, or a
-    reference.
+    reference. `scales`: what an experiment calls the scales of the file, where it calls them differently.
 
     Raises StarlabError naming file, claim, field and the nearest valid name.
     """
@@ -45,17 +48,17 @@ def load_claims(path: Path = CLAIMS, known_cells: Iterable[str] | None = None) -
         raise StarlabError(f"{path}: cannot be read ({error.strerror})") from error
     except yaml.YAMLError as error:
         raise StarlabError(f"{path}: not valid YAML: {str(error).splitlines()[0]}") from error
-    return _Reader(path, set(known_cells) if known_cells is not None else None).claims(
-        document, hashlib.sha256(raw).hexdigest()
-    )
+    known = set(known_cells) if known_cells is not None else None
+    return _Reader(path, known, scales or {}).claims(document, hashlib.sha256(raw).hexdigest())
 
 
 class _Reader:
     """Checks one file. Every message starts with the file and the place in it."""
 
-    def __init__(self, path: Path, known: set[str] | None) -> None:
+    def __init__(self, path: Path, known: set[str] | None, scales: Mapping[str, str]) -> None:
         self.path = path
         self.known = known
+        self.scales = scales
         self.factors: dict[str, list[str]] = {}
 
     def fail(self, place: str, message: str) -> NoReturn:
@@ -100,7 +103,7 @@ class _Reader:
         name = str(value)
         if match := REFERENCE.fullmatch(name):
             self.choice(match["scale"], f"{place}: scale of {name!r}", self.factors["scale"])
-            return name
+            return renamed(name, self.scales)
         match = CELL.fullmatch(name)
         if match is None:
             candidates = self.known or set()
@@ -108,6 +111,7 @@ class _Reader:
             self.fail(place, f"{name!r} is not a cell name ({CELL_FORM}){hint}")
         for factor, level in match.groupdict().items():
             self.choice(level, f"{place}: {factor} of {name!r}", self.factors[factor])
+        name = renamed(name, self.scales)
         if self.known is not None and name not in self.known:
             self.fail(place, f"{name!r} is not a cell of the matrix; {nearest(name, self.known)}")
         return name
@@ -129,6 +133,8 @@ class _Reader:
         self.factors = {
             key: [str(level) for level in self.items(value, f"factors.{key}")] for key, value in factors.items()
         }
+        for scale in self.scales:
+            self.choice(scale, "findings.scales of the experiment", self.factors["scale"])
         companions = self.mapping(top["companions"], "companions", (), PANELS)
         findings = tuple(
             self.finding(entry, index) for index, entry in enumerate(self.items(top["findings"], "findings"))

@@ -8,6 +8,7 @@ must hold.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -164,6 +165,15 @@ def factors_of(cell: str) -> dict[str, str]:
     if match := REFERENCE.fullmatch(cell):
         return {"scale": match["scale"], "reward": match["stage"]}
     raise StarlabError(f"{cell!r} is not the name of a cell ({CELL_FORM}) or of a reference (sft-{{scale}})")
+
+
+def renamed(cell: str, scales: Mapping[str, str]) -> str:
+    """The name of a cell or reference with its scale called as `scales` says; the same where it says nothing."""
+    match = CELL.fullmatch(cell) or REFERENCE.fullmatch(cell)
+    if match is None or match["scale"] not in scales:
+        return cell
+    start, end = match.span("scale")
+    return f"{cell[:start]}{scales[match['scale']]}{cell[end:]}"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from starlab.findings.contrast import Component, Contrast, Metric
+from starlab.findings.contrast import Component, Contrast, Metric, renamed
 
 PAPER = Path(__file__).with_name("paper.yaml")
 
@@ -21,8 +21,11 @@ class Paper:
     beside our greedy ones.
     """
 
-    scales: Mapping[str, str]
     scores: Mapping[tuple[str, str, str], float]
+
+    def renamed(self, scales: Mapping[str, str]) -> Paper:
+        """The same under the names that an experiment gives to the scales."""
+        return Paper({(renamed(cell, scales), panel, key): value for (cell, panel, key), value in self.scores.items()})
 
     def score(self, cell: str, metric: Metric) -> float | None:
         """The paper's value as a fraction; None when it gives none (and always on the unseen database, which
@@ -60,4 +63,4 @@ def load_paper(path: Path = PAPER) -> Paper:
         for column, value in zip(section["columns"], row, strict=True)
         if value is not None
     }
-    return Paper(document["scales"], scores)
+    return Paper(scores)

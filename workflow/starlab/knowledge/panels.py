@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from ..errors import StarlabError
+from ..files import json_lines
 from ..provenance import text_sha256
 from ..seeds import derive, generator
 from .base import Base, KnowledgeBase, generate
@@ -94,15 +95,10 @@ def card_path(path: Path) -> Path:
 def load(path: Path) -> list[Question]:
     """The questions of a panel file. Raises StarlabError that names the file and line of what cannot be
     read."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise StarlabError(f"{path}: cannot read the question panel ({error}); {_FIX}") from error
     questions = []
-    for number, line in enumerate(lines, start=1):
+    for place, row in json_lines(path, _FIX):
         try:
-            questions.append(Question.from_dict(json.loads(line)))
+            questions.append(Question.from_dict(row))
         except (ValueError, KeyError, TypeError) as error:
-            problem = f"{type(error).__name__}: {error}"
-            raise StarlabError(f"{path}, line {number}: not a question ({problem}); {_FIX}") from error
+            raise StarlabError(f"{place}: not a question ({type(error).__name__}: {error}); {_FIX}") from error
     return questions

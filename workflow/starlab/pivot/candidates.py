@@ -7,18 +7,18 @@ again.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import StarlabError
+from ..files import MEND
 from ..policy.encoding import encode_dialogues
 from ..protocol import RESPONSE_CLOSE, RESPONSE_OPEN, Message, ToolCall, TurnKind, parse_turn, thought_of
 from ..seeds import generator
 from ..tasks import Grade, Task
-from ..training.dataset import read_trajectories
+from ..training.dataset import trajectory_rows
 
 ANSWER = "answer"
 MALFORMED = "malformed"
@@ -88,8 +88,9 @@ class Turn:
 
 def read_candidates(path: Path, tokenizer: Any) -> list[Candidate]:
     """All candidates of a trajectories file, in its order. Raises StarlabError naming file, line and field."""
-    dialogues = read_trajectories(path)
-    names = [_name(path, number, line) for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)]
+    rows = trajectory_rows(path)
+    dialogues = [row["messages"] for _, row in rows]
+    names = [_name(place, row) for place, row in rows]
     if len({name for name, _ in names}) < len(names):
         raise StarlabError(f"{path}: two trajectories have the same `id`; make the file again")
     encoded = encode_dialogues(tokenizer, dialogues)
@@ -100,11 +101,10 @@ def read_candidates(path: Path, tokenizer: Any) -> list[Candidate]:
     ]
 
 
-def _name(path: Path, number: int, line: str) -> tuple[str, str]:
-    row = json.loads(line)
+def _name(place: str, row: Mapping[str, Any]) -> tuple[str, str]:
     for field in ("id", "level"):
         if not isinstance(row.get(field), str):
-            raise StarlabError(f"{path}:{number}: field {field!r} is missing or no text; make the file again")
+            raise StarlabError(f"{place}: field {field!r} is missing or no text; {MEND}")
     return row["id"], row["level"]
 
 

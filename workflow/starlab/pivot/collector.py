@@ -14,6 +14,7 @@ from ..seeds import derive
 from ..tasks import Grade, Status
 from ..training.collection import Collected
 from ..training.groups import Group, Sample
+from ..training.tally import mean, tally
 from .candidates import Turn
 from .turns import TurnEngine
 from .verifiers import Verdict, Verifier
@@ -80,28 +81,15 @@ def _numbers(groups: Sequence[Group]) -> dict[str, float]:
     answers = [sample.scored.value for sample in samples if sample.episode.stop is StopReason.ANSWERED]
     calls = [sample.scored.value for sample in samples if sample.episode.stop is StopReason.TURN_LIMIT]
     numbers = {
-        "reward": _mean([sample.scored.value for sample in samples]),
-        "reward_spread": _mean([max(group.rewards) - min(group.rewards) for group in groups]),
-        "zero_spread": _mean([not group.has_spread for group in groups]),
-        "format_errors": _mean([not episode.well_formed for episode in episodes]),
-        "overlong": _mean([_cut_off(episode) for episode in episodes]),
+        **tally(groups),
+        "overlong": mean([_cut_off(episode) for episode in episodes]),
         "masked_episodes": sum(map(_cut_off, episodes)),
         "answers": len(answers) / len(episodes),
-        "answer_reward": _mean(answers),
-        "call_reward": _mean(calls),
-        "turns": _mean([episode.own_turns for episode in episodes]),
-        "entropy": sum(sum(e.entropies) for e in episodes) / max(1, sum(e.sampled_tokens for e in episodes)),
-        "sampled_tokens": _mean([episode.sampled_tokens for episode in episodes]),
-        "episode_tokens": _mean([len(e.prompt_ids) + len(e.completion_ids) for e in episodes]),
+        "answer_reward": mean(answers),
+        "call_reward": mean(calls),
+        "turns": mean([episode.own_turns for episode in episodes]),
         "episodes": len(episodes),
         "generated_tokens": sum(episode.sampled_tokens for episode in episodes),
         "rollout_turns": sum(episode.own_turns for episode in episodes),
     }
-    kinds = Counter(episode.error for episode in episodes)
-    for error in FormatError:
-        numbers[f"format_error/{error.name.lower()}"] = kinds[error] / len(episodes)
     return {name: float(value) for name, value in numbers.items()}
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0

@@ -46,8 +46,3 @@ def statistics(rewards: Sequence[float]) -> Statistics:
     mean = sum(values, Fraction(0)) / len(values)
     variance = sum(((value - mean) ** 2 for value in values), Fraction(0)) / len(values)
     return Statistics(len(values), mean, variance)
-
-
-def zero_signal_chance(success: float, group: int) -> float:
-    """Chance that a group of `group` binary rewards carries no signal: p^G + (1 - p)^G."""
-    return success**group + (1.0 - success) ** group

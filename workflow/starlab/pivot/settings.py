@@ -21,7 +21,6 @@ def of_cell(experiment: Experiment, cell: Cell) -> dict[str, Any]:
     own = {"scale": cell.scale, "algorithm": cell.algorithm, "lora": lora.model_dump() if lora else None}
     pivot, rl = experiment.pivot, experiment.rl
     if cell.algorithm == SFTLONG:
-        changed.pop("steps", None)  # its length is in epochs
         lr = per_scale(experiment.sft.lr, cell.scale)
         return {**own, "lr": lr, "epochs": pivot.sft_epochs, "batch": experiment.sft.batch, "replay": 0.0, **changed}
     algorithms = {name for name in type(rl).model_fields if isinstance(getattr(rl, name), Section)}

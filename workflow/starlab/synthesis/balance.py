@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -217,11 +217,3 @@ class Synthesis:
                 self._samplers[where] = Sampler(self._database(split), thresholds, self.spec.days)
             self._streams[split, level] = _Stream(self._samplers[where], self.spec, split, level)
         return self._streams[split, level]
-
-
-def build_sets(
-    training: Database, unseen: Database, spec: SynthesisSpec, names: Iterable[str] = PANELS
-) -> dict[str, QuerySet]:
-    """Several sets at once, by name; each is what `Synthesis.make` gives for it alone."""
-    synthesis = Synthesis(training, unseen, spec)
-    return {name: synthesis.make(name) for name in names}

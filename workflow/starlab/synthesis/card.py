@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StarlabError
+from ..files import MEND, json_lines
 from ..provenance import text_sha256
 from ..travel.parsing import from_json
 from ..travel.plan import Unparseable
@@ -90,16 +91,12 @@ def load_set(path: Path) -> list[SolvedQuery]:
     if not path.is_file():
         raise StarlabError(f"{path}: no such file of queries; make it with `snakemake {path}`")
     solved = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        where = f"{path}:{number}"
+    for where, row in json_lines(path, MEND):
         try:
-            row = json.loads(line)
             query, witness = Query.from_dict(row), from_json(row["witness"])
         except (KeyError, TypeError, ValueError) as error:
-            raise StarlabError(
-                f"{where}: bad or missing field {error}; delete the file to make it again"
-            ) from error
+            raise StarlabError(f"{where}: bad or missing field {error}; {MEND}") from error
         if isinstance(witness, Unparseable):
-            raise StarlabError(f"{where}: bad witness, {witness.reason}; delete the file to make it again")
+            raise StarlabError(f"{where}: bad witness, {witness.reason}; {MEND}")
         solved.append(SolvedQuery(query, witness))
     return solved

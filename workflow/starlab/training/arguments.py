@@ -1,4 +1,4 @@
-"""What TRL's trainer is told: every argument that matters, as its defaults change between versions."""
+"""What TRL's trainers are told: every argument that matters, as its defaults change between versions."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..device import device
 from ..seeds import derive
 from .algorithms import Algorithm
 
 if TYPE_CHECKING:
     from .rl import RlSpec
+    from .sft import SftSpec
 
 
 def trainer_arguments(spec: RlSpec, algorithm: Algorithm, folder: Path) -> Any:
@@ -57,6 +59,7 @@ def trainer_arguments(spec: RlSpec, algorithm: Algorithm, folder: Path) -> Any:
         weight_decay=0.0,
         max_grad_norm=spec.max_grad_norm,
         optim="adamw_torch",
+        use_cpu=device().type == "cpu",
         bf16=False,
         gradient_checkpointing=False,
         logging_strategy="steps",
@@ -69,4 +72,40 @@ def trainer_arguments(spec: RlSpec, algorithm: Algorithm, folder: Path) -> Any:
         report_to="none",
         disable_tqdm=True,
         dataloader_pin_memory=False,
+    )
+
+
+def sft_arguments(spec: SftSpec, steps: int, folder: Path) -> Any:
+    """The arguments of fine-tuning for `steps` steps, with checkpoints in `folder`."""
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    from trl import SFTConfig
+
+    return SFTConfig(
+        output_dir=str(folder),
+        seed=derive("trainer", spec.seed) % 2**32,
+        max_steps=steps,
+        per_device_train_batch_size=spec.batch,
+        gradient_accumulation_steps=1,
+        train_sampling_strategy="sequential",  # the mixture is in its order already
+        learning_rate=spec.lr,
+        lr_scheduler_type="cosine",
+        warmup_steps=round(spec.warmup * steps),
+        weight_decay=spec.weight_decay,
+        max_grad_norm=spec.max_grad_norm,
+        optim="adamw_torch",
+        use_cpu=device().type == "cpu",
+        bf16=False,
+        gradient_checkpointing=False,
+        packing=False,
+        max_length=None,
+        logging_strategy="steps",
+        logging_steps=1,
+        save_strategy="steps",
+        save_steps=spec.save_every,
+        save_total_limit=None,  # ours are rotated once they are sealed, see checkpoints.WholeCheckpoints
+        logging_nan_inf_filter=False,
+        report_to="none",
+        disable_tqdm=True,
+        dataloader_pin_memory=False,
+        dataset_kwargs={"skip_prepare_dataset": True},
     )

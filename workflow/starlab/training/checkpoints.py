@@ -97,7 +97,7 @@ def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     staging = folder / ".staging"
     shutil.rmtree(staging, ignore_errors=True)
-    model.save_pretrained(staging)
+    model.save_pretrained(staging, max_shard_size="1TB")  # one file, whatever the size: it is what rules declare
     tokenizer.save_pretrained(staging)
     for path in _weights_last(staging):
         path.replace(folder / path.name)
@@ -152,6 +152,11 @@ def _weights_last(folder: Path) -> list[Path]:
     return sorted(folder.iterdir(), key=lambda path: (path.suffix == ".safetensors", path.name))
 
 
+def weights(folder: Path) -> list[Path]:
+    """The files with the weights of a model folder: `model.safetensors`, or the parts that a large one comes in."""
+    return sorted(folder.glob("*.safetensors"))
+
+
 def load_model(folder: Path) -> tuple[Any, Any]:
     """(model, tokenizer) of a model folder, in float32 with SDPA attention.
 
@@ -164,7 +169,8 @@ def load_model(folder: Path) -> tuple[Any, Any]:
 
     disable_progress_bar()
     for name in ("config.json", WEIGHTS, "tokenizer.json"):
-        if not (folder / name).is_file():
+        there = weights(folder) if name == WEIGHTS else (folder / name).is_file()
+        if not there:
             raise StarlabError(f"{folder / name}: missing; make the model that this run starts from again")
     try:
         loaded: Any = AutoModelForCausalLM.from_pretrained(

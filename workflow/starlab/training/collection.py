@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from .. import rewards
 from ..errors import StarlabError
-from ..protocol import FormatError
 from ..rollout.engine import Engine
 from ..rollout.episode import Decoding, Episode, Request
 from ..rollout.vllm import VllmEngine
@@ -21,6 +20,7 @@ from ..travel.faults import PAPER, Faults
 from .algorithms import Algorithm, Selection
 from .groups import Group, Sample
 from .schedule import reserve
+from .tally import mean, tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,21 +131,15 @@ class Collector:
         everything = [sample.episode for group in self.generated for sample in group.samples]
         calls = [call for episode in episodes for call in episode.calls]
         numbers = {
-            "reward": _mean([sample.scored.value for sample in samples]),
-            "reward_spread": _mean([max(group.rewards) - min(group.rewards) for group in first]),
-            "zero_spread": _mean([not group.has_spread for group in first]),
-            "success_spread": _mean([_differs(group, "success") for group in first]),
-            "format_errors": _mean([not episode.well_formed for episode in episodes]),
-            "unparseable": _mean([s.scored.status is rewards.RewardStatus.UNPARSEABLE for s in samples]),
-            "overlong": _mean([episode.overlong for episode in episodes]),
-            "undelivered": _mean([s.scored.status is rewards.RewardStatus.UNDELIVERED for s in samples]),
-            "calls": _mean([len(episode.calls) for episode in episodes]),
-            "call_failures": _mean([call.failed for call in calls]),
-            "turns": _mean([episode.turns for episode in episodes]),
-            "entropy": sum(sum(e.entropies) for e in episodes) / max(1, sum(e.sampled_tokens for e in episodes)),
-            "sampled_tokens": _mean([episode.sampled_tokens for episode in episodes]),
+            **tally(first),
+            "success_spread": mean([_differs(group, "success") for group in first]),
+            "unparseable": mean([s.scored.status is rewards.RewardStatus.UNPARSEABLE for s in samples]),
+            "overlong": mean([episode.overlong for episode in episodes]),
+            "undelivered": mean([s.scored.status is rewards.RewardStatus.UNDELIVERED for s in samples]),
+            "calls": mean([len(episode.calls) for episode in episodes]),
+            "call_failures": mean([call.failed for call in calls]),
+            "turns": mean([episode.turns for episode in episodes]),
             "sampled_tokens_max": max(episode.sampled_tokens for episode in episodes),
-            "episode_tokens": _mean([len(e.prompt_ids) + len(e.completion_ids) for e in episodes]),
             "masked_episodes": sum(
                 group.muted or sample.episode.overlong for group in selection.groups for sample in group.samples
             ),
@@ -158,17 +152,10 @@ class Collector:
             "branches": sum(episode.parent is not None for episode in everything),
         }
         for name in ("delivered", "cs_micro", "cs_macro", "hard_micro", "hard_macro", "success"):
-            numbers[name] = _mean([sample.grade.metrics.get(name, 0.0) for sample in samples])
-        kinds = Counter(episode.error for episode in episodes)
-        for error in FormatError:
-            numbers[f"format_error/{error.name.lower()}"] = kinds[error] / len(episodes)
+            numbers[name] = mean([sample.grade.metrics.get(name, 0.0) for sample in samples])
         return {name: float(value) for name, value in numbers.items()}
 
 
 def _differs(group: Group, metric: str) -> bool:
     """Whether the episodes of a group differ in a metric of their grades."""
     return len({sample.grade.metrics.get(metric, 0.0) for sample in group.samples}) > 1
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0

@@ -6,7 +6,6 @@ would depend on its version, and `datasets` merges the arguments of different to
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StarlabError
+from ..files import MEND, json_lines
 from ..policy.encoding import IGNORED, Encoded, encode_dialogues
 from ..protocol import Message
 from ..seeds import generator
@@ -37,27 +37,28 @@ class Example:
         return Example(ids, [token if spoken else IGNORED for token, spoken in zip(ids, mask, strict=True)])
 
 
-def read_trajectories(path: Path) -> list[list[Message]]:
-    """The dialogues of a trajectories file: JSON lines with a field `messages` that ends with an assistant's
-    turn.
+def trajectory_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """(file:line, row) of a trajectories file: JSON lines with a field `messages` that ends with an assistant's
+    turn. StarlabError naming file and line else.
     """
     if not path.is_file():
         raise StarlabError(f"{path}: missing; make the teacher's trajectories first")
-    dialogues = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    rows = list(json_lines(path, MEND))
+    for place, row in rows:
         try:
-            messages = json.loads(line)["messages"]
-            speaks_last = messages[-1]["role"] == "assistant"
-        except (ValueError, KeyError, IndexError, TypeError) as error:
-            raise StarlabError(f"{path}:{number}: not a trajectory ({error!r}); make the file again") from error
+            speaks_last = row["messages"][-1]["role"] == "assistant"
+        except (KeyError, IndexError, TypeError) as error:
+            raise StarlabError(f"{place}: not a trajectory ({error!r}); {MEND}") from error
         if not speaks_last:
-            raise StarlabError(
-                f"{path}:{number}: `messages` does not end with an assistant's turn; make the file again"
-            )
-        dialogues.append(messages)
-    if not dialogues:
+            raise StarlabError(f"{place}: `messages` does not end with an assistant's turn; {MEND}")
+    if not rows:
         raise StarlabError(f"{path}: no trajectories; raise the teacher's skill or the number of SFT queries")
-    return dialogues
+    return rows
+
+
+def read_trajectories(path: Path) -> list[list[Message]]:
+    """The dialogues of a trajectories file."""
+    return [row["messages"] for _, row in trajectory_rows(path)]
 
 
 def mixture(

@@ -15,9 +15,9 @@ from typing import Any
 
 from ..errors import StarlabError
 from ..files import write_atomically
-from ..seeds import derive
 from ..termination import Killed, deferred
 from . import checkpoints
+from .arguments import sft_arguments
 from .dataset import Example, mixture, read_trajectories
 from .lora import LoraSpec
 from .progress import COSTS, NOTHING_BEFORE
@@ -142,7 +142,6 @@ def _trainer(
 ) -> Any:
     from datasets import Dataset
     from transformers import PrinterCallback
-    from trl import SFTConfig
 
     from .callbacks import StepCallback
     from .lora import peft_config
@@ -167,38 +166,10 @@ def _trainer(
         )
         started, worked = now, work
 
-    arguments = SFTConfig(
-        output_dir=str(folder),
-        seed=derive("trainer", spec.seed) % 2**32,
-        max_steps=steps,
-        per_device_train_batch_size=spec.batch,
-        gradient_accumulation_steps=1,
-        train_sampling_strategy="sequential",  # the mixture is in its order already
-        learning_rate=spec.lr,
-        lr_scheduler_type="cosine",
-        warmup_steps=round(spec.warmup * steps),
-        weight_decay=spec.weight_decay,
-        max_grad_norm=spec.max_grad_norm,
-        optim="adamw_torch",
-        bf16=False,
-        gradient_checkpointing=False,
-        packing=False,
-        max_length=None,
-        logging_strategy="steps",
-        logging_steps=1,
-        save_strategy="steps",
-        save_steps=spec.save_every,
-        save_total_limit=None,  # ours are rotated once they are sealed, see checkpoints.WholeCheckpoints
-        logging_nan_inf_filter=False,
-        report_to="none",
-        disable_tqdm=True,
-        dataloader_pin_memory=False,
-        dataset_kwargs={"skip_prepare_dataset": True},
-    )
     dataset = Dataset.from_dict({"input_ids": [e.input_ids for e in examples], "labels": [e.labels for e in examples]})
     trainer = SupervisedTrainer(
         model,
-        arguments,
+        sft_arguments(spec, steps, folder),
         train_dataset=dataset,
         processing_class=tokenizer,
         callbacks=[StepCallback(1, write, stop)],

@@ -46,6 +46,11 @@ def read_plans(plans: Path, queries: Path) -> Iterator[Submission]:
         yield Submission(str(line["plan_id"]), _query({**row, **override}, place if override else origin), line["plan"])
 
 
+def read_queries(path: Path) -> list[Query]:
+    """Every query of a file. Raises StarlabError naming file, line and field."""
+    return [_query(row, place) for place, row in json_lines(path)]
+
+
 def read_query(path: Path, wanted: str | None) -> Query:
     """The only query of a file, or the one of that id. Raises StarlabError naming file, line and field."""
     try:

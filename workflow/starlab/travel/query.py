@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import StarlabError
+from ..files import MEND, json_lines
 
 LEVELS = ("easy", "medium", "hard")
 HOUSE_RULES = ("smoking", "parties", "children under 10", "pets", "visitors")
@@ -150,14 +150,9 @@ def load_queries(path: Path) -> list[Query]:
     if not path.is_file():
         raise StarlabError(f"{path}: no such file of queries; make it with `snakemake {path}`")
     queries = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for place, row in json_lines(path, MEND):
         try:
-            row = json.loads(line)
             queries.append(Query.from_dict({"id": row["query_id"], **row} if "query_id" in row else row))
-        except json.JSONDecodeError as error:
-            raise StarlabError(f"{path}:{number}: not JSON ({error.msg}); delete the file to make it again") from error
         except (KeyError, TypeError, ValueError) as error:
-            raise StarlabError(
-                f"{path}:{number}: bad or missing field {error}; delete the file to make it again"
-            ) from error
+            raise StarlabError(f"{place}: bad or missing field {error}; {MEND}") from error
     return queries
