@@ -243,14 +243,13 @@ def test_rebuilding_finds_the_numbers_of_a_profile(tmp_path: Path, store: Store)
 
 
 def test_a_run_that_is_measured_again_shows_its_training_again(tmp_path: Path, store: Store) -> None:
-    folder = place(tmp_path)
-    with RunLogger(store, folder, run()):
+    folder, first = place(tmp_path), run(evaluation={"temperature": 0.7})
+    with RunLogger(store, folder, first):
         (folder.checkpoints / "metrics.jsonl").write_text(json.dumps({"step": 1, "reward": 0.5}) + "\n")
         line = {"step": 0, "train_turns": 0.0, "validation/greedy/success": 0.4}
         (folder.checkpoints / "progress.jsonl").write_text(json.dumps(line) + "\n")
         (folder.checkpoints / "trained").mkdir()
-    settings = {**run().settings, "evaluation": {"temperature": 0.1}}
-    with RunLogger(store, folder, replace(run(), settings=settings)):
+    with RunLogger(store, folder, run(evaluation={"temperature": 0.1})):
         pass
     (found,) = logged(store)
     assert found.data.metrics == {"reward": 0.5, "validation/greedy/success": 0.4}
