@@ -21,8 +21,8 @@ def record(*stretches: dict[str, float]):
     [
         ("entropy_floor", [{}, {"entropy": 0.09}]),
         ("zero_spread", [{"zero_spread": 0.91}]),
-        ("format_errors", [{}, {"format_errors": 0.06}]),
-        ("format_errors", [{"format_errors": 0.0}, {"format_errors": 0.06}]),
+        ("format_errors", [{}, {"format_errors": 0.26}]),
+        ("format_errors", [{"format_errors": 0.0}, {"format_errors": 0.26}]),
         ("reward_without_success", [{}, {"success": 0.24, "reward": 1.1}]),
     ],
 )
@@ -39,7 +39,7 @@ def test_what_raises_an_alarm(name, stretches):
         [{}, {"entropy": 0.11}],
         [{"entropy": 0.01}, {"entropy": 0.01}],  # low from the start on
         [{"zero_spread": 0.9}],
-        [{}, {"format_errors": 0.05}],
+        [{}, {"format_errors": 0.25}],
         [{"format_errors": 0.5}, {"format_errors": 0.9}],  # many, but less than twice as many
         [{}, {"success": 0.26, "reward": 1.1}],
         [{}, {"success": 0.1, "reward": 0.9}],  # both fall

@@ -19,8 +19,9 @@ ENTROPY_LEFT = 0.1
 """Share of the first window's entropy below which it counts as gone."""
 ZERO_SPREAD = 0.9
 """Share of groups."""
-FORMAT_ERRORS, FORMAT_FACTOR = 0.05, 2.0
-"""Share of episodes, and how many times the share in the window before."""
+FORMAT_ERRORS, FORMAT_FACTOR = 0.25, 2.0
+"""Share of episodes, and how many times the share in the window before. Runs that end well reach .2 in their first thirty
+steps, more at the small scale (docs/tuning.md)."""
 SUCCESS_LOST = 0.05
 """Share of episodes: two standard errors of a difference between means over ten steps of 64 episodes."""
 
@@ -36,7 +37,7 @@ def zero_spread(rows: Sequence[Row]) -> bool:
 
 
 def format_errors(rows: Sequence[Row]) -> bool:
-    """Violations of the protocol are rising: more than a twentieth of the episodes, and twice as many as before."""
+    """Violations of the protocol are rising: more than a quarter of the episodes, and twice as many as before."""
     if len(rows) < 2 * WINDOW:
         return False
     now = _last(rows, "format_errors")
