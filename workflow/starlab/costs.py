@@ -59,13 +59,13 @@ def pending(configfiles: Sequence[Path], results: Path, targets: Sequence[str] =
     return list(jobs)
 
 
-def benchmarks(results: Path, column: str) -> Iterator[tuple[Path, float]]:
-    """(place, seconds) of every job that was measured: its file below `benchmarks/`, bare, and the mean of `column`
-    (`s`: on the clock, `cpu_time`: of the processor)."""
+def benchmarks(results: Path) -> Iterator[tuple[Path, float]]:
+    """(place, seconds on the clock) of every job that was measured: its file below `benchmarks/`, bare, and the mean of
+    what it says."""
     folder = results / "benchmarks"
     for path in sorted(folder.rglob("*.tsv")):
         with path.open(encoding="utf-8") as file:
-            values = [row[column] for row in csv.DictReader(file, delimiter="\t")]
+            values = [row["s"] for row in csv.DictReader(file, delimiter="\t")]
         seconds = [float(value) for value in values if value not in UNMEASURED]
         if seconds:
             yield path.relative_to(folder).with_suffix(""), mean(seconds)
@@ -74,7 +74,7 @@ def benchmarks(results: Path, column: str) -> Iterator[tuple[Path, float]]:
 def measured(results: Path) -> dict[Key, list[float]]:
     """Seconds that earlier jobs took, under every key of each."""
     times: defaultdict[Key, list[float]] = defaultdict(list)
-    for place, seconds in benchmarks(results, "s"):
+    for place, seconds in benchmarks(results):
         for key in keys(place):
             times[key].append(seconds)
     return dict(times)

@@ -72,7 +72,8 @@ def as_markdown(findings: Findings, bases: Mapping[str, Path], command: str) -> 
         "column is greedy success over that of the SFT model of the scale, each seed by itself.",
         markdown_table(learning_table(findings)),
         "## What it cost",
-        "Processor seconds by Snakemake's benchmark files: means over jobs (cheapest to dearest), and their sum.",
+        "Seconds on the clock by Snakemake's benchmark files, each job on one core (the processor seconds there are "
+        "looked up every half minute and miss the end): means over jobs (cheapest to dearest), and their sum.",
         markdown_table(cost_table(results.root)),
         "## Made from",
         markdown_table(provenance_table(findings)),
@@ -144,14 +145,14 @@ def _score(by_seed: Mapping[int, float]) -> str:
 def cost_table(results: Path) -> Table:
     """One row a kind of job: its rule, and for trained cells scale and algorithm."""
     kinds: defaultdict[str, list[float]] = defaultdict(list)
-    for place, seconds in benchmarks(results, "cpu_time"):
+    for place, seconds in benchmarks(results):
         kinds[_kind(place.parts)].append(seconds)
     rows = [
         [kind, str(len(jobs)), f"{mean(jobs):.0f} ({min(jobs):.0f}–{max(jobs):.0f})", f"{sum(jobs) / 60:.1f}"]
         for kind, jobs in sorted(kinds.items())
     ]
     total = sum(sum(jobs) for jobs in kinds.values()) / 60
-    return ["job", "jobs", "core-seconds", "core-minutes in all"], [*rows, ["all", "", "", f"{total:.1f}"]]
+    return ["job", "jobs", "seconds", "minutes in all"], [*rows, ["all", "", "", f"{total:.1f}"]]
 
 
 def _kind(place: Sequence[str]) -> str:
