@@ -55,7 +55,10 @@ def complaint(tmp_path: Path, text: str) -> str:
             "world: {cities_per_state: 7}\n",
             "preset.yaml:1: world.cities_per_state: there are names for 60 cities; got 10 states x 7",
         ),
-        ("findings: {scales: {s: xs}}\n", "preset.yaml:1: findings.scales.s: no scale is called 'xs'; did you mean 's'?"),
+        (
+            "findings: {scales: {s: xs}}\n",
+            "preset.yaml:1: findings.scales.s: no scale is called 'xs'; did you mean 's'?",
+        ),
         (
             "rl: {backend: vllm_server}\nmatrix:\n  axes:\n    - {axis: a, algorithm: arpo}\n",
             "preset.yaml:4: matrix.axes[0].algorithm: arpo branch, which vLLM cannot; take `rl.backend: engine`",
