@@ -147,8 +147,6 @@ def _trainer(
     from .lora import peft_config
     from .supervised import SupervisedTrainer
 
-    started, worked = time.perf_counter(), time.process_time()
-
     def write(step: int, logs: dict[str, float]) -> None:
         nonlocal started, worked
         now, work = time.perf_counter(), time.process_time()
@@ -176,4 +174,5 @@ def _trainer(
         peft_config=peft_config(spec.lora),
     )
     trainer.remove_callback(PrinterCallback)
+    started, worked = time.perf_counter(), time.process_time()  # the first step begins where building ends
     return trainer
