@@ -147,6 +147,8 @@ def _trainer(
     from .lora import peft_config
     from .supervised import SupervisedTrainer
 
+    started = worked = 0.0
+
     def write(step: int, logs: dict[str, float]) -> None:
         nonlocal started, worked
         now, work = time.perf_counter(), time.process_time()
