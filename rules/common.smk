@@ -13,7 +13,7 @@ os.environ.setdefault("PYTHONHASHSEED", "0")
 
 from starlab import matrix, workplace
 from starlab.errors import StarlabError
-from starlab.experiment import snakemake_command, validate
+from starlab.experiment import validate
 from starlab.findings.claims import load_claims
 from starlab.hub import MEND
 from starlab.knowledge.questions import FAMILIES
@@ -28,8 +28,6 @@ except StarlabError as error:
 if workflow.is_main_process and workplace.enter(Path.cwd()):
     print("starlab: an earlier snakemake was killed in this folder; going on where it stopped", file=sys.stderr)
 
-# As a user would type it here, for the reports; presets are named as they were given.
-COMMAND = snakemake_command([os.path.relpath(path) for path in workflow.overwrite_configfiles])
 RESULTS = EXPERIMENT.results
 CELLS = matrix.expand(EXPERIMENT)
 TRAINED = [cell.name for cell in CELLS]

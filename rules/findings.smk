@@ -36,7 +36,6 @@ rule findings:
         seeds=list(EXPERIMENT.seeds),
         scope=EXPERIMENT.findings.scope,
         scales=EXPERIMENT.findings.scales,
-        command=COMMAND,
     message:
         "findings: contrasts, verdicts, figures"
     script:
