@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 os.environ["PYTHONPATH"] = os.pathsep.join([sys.path[0], *filter(None, [os.environ.get("PYTHONPATH")])])
 os.environ.setdefault("PYTHONHASHSEED", "0")
 
-from starlab import matrix, workplace
+from starlab import checkpoint, matrix, workplace
 from starlab.errors import StarlabError
 from starlab.experiment import validate
 from starlab.findings.claims import load_claims
@@ -32,7 +32,7 @@ RESULTS = EXPERIMENT.results
 CELLS = matrix.expand(EXPERIMENT)
 TRAINED = [cell.name for cell in CELLS]
 REFERENCES = matrix.references(EXPERIMENT)
-WEIGHTS = ["model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"]
+WEIGHTS = list(checkpoint.FILES)
 
 
 wildcard_constraints:

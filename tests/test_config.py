@@ -3,10 +3,16 @@
 from pathlib import Path
 
 import pytest
-from starlab.config import Experiment
+from starlab.config import Data, Evaluation, Experiment, Panels, Rl, Sft, Teacher, World
 from starlab.errors import StarlabError
+from starlab.evaluation.run import Settings
 from starlab.experiment import load
-from starlab.fields import reference
+from starlab.fields import Section, per_scale, reference
+from starlab.synthesis.balance import SynthesisSpec
+from starlab.synthesis.rejection import TeachingSpec
+from starlab.training.rl import RlSpec
+from starlab.training.sft import SftSpec
+from starlab.travel.miniature import MiniatureSpec
 
 ROOT = Path(__file__).parents[1]
 
@@ -116,6 +122,27 @@ def test_presets_are_laid_over_the_default_key_by_key(tmp_path: Path) -> None:
 def test_every_preset_is_valid_and_has_its_own_folder(name: str) -> None:
     experiment = load(ROOT / "config.yaml", ROOT / "presets" / name)
     assert experiment.results == f"results/{name.removesuffix('.yaml')}"
+
+
+@pytest.mark.parametrize(
+    ("section", "spec"),
+    [
+        (Rl(), RlSpec(seed=0)),
+        (Sft(), SftSpec(seed=0)),
+        (Teacher(), TeachingSpec()),
+        (Data(), SynthesisSpec()),
+        (Panels(), SynthesisSpec()),
+        (World(), MiniatureSpec()),
+        (Evaluation(), Settings()),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_default_is_the_same_in_the_file_and_in_the_code(section: Section, spec: object) -> None:
+    shared = [name for name in type(section).model_fields if hasattr(spec, name) and name != "lora"]
+    assert shared
+    for name in shared:
+        ours, theirs = getattr(section, name), getattr(spec, name)
+        assert (per_scale(ours, "m") if name == "lr" else ours) == theirs, name
 
 
 def test_every_field_has_its_sentence() -> None:

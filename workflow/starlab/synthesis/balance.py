@@ -49,7 +49,7 @@ class SynthesisSpec:
     """Lengths of trip to draw from, uniformly."""
     thresholds: str = "miniature"
     """How many rows a query must leave over: "miniature" or "official"."""
-    sft: int = 1000
+    sft: int = 5400
     """Queries the teacher answers."""
     validation: int = 100
     """Queries looked at while settings are chosen."""

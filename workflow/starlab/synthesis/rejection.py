@@ -40,7 +40,7 @@ class TeachingSpec:
     """Share of its thoughts that say again what was asked of a hotel or a meal, if anything was."""
     thrift: float = 0.1
     """Share of its thoughts that say that the cheapest is taken."""
-    drives: float = 0.1
+    drives: float = 0.05
     """Share of its trips by car."""
     retry_rate: float = 0.1
     """Probability that one of its calls fails, so that it shows how to try again."""

@@ -52,7 +52,7 @@ class RlSpec:
     """Steps: collections of episodes."""
     prompts: int = 8
     group: int = 8
-    lr: float = 2e-4
+    lr: float = 3e-4
     decay: float = 0.0
     """Share of the steps, the last ones, over which the learning rate falls in a line to 0."""
     minibatches: int = 2
@@ -66,7 +66,7 @@ class RlSpec:
     max_turn_tokens: int = 256
     save_every: int = 20
     """Steps between checkpoints."""
-    probe_every: int = 0
+    probe_every: int = 20
     """Steps between measurements of the policy in training; 0: none. They change nothing in the run."""
     rows: int = 64
     """Episodes that are generated at a time."""

@@ -11,23 +11,16 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from .database import Flight, Hotel, Restaurant
+from .hard import ROOM_TYPES
 from .query import LocalConstraint
 from .rendering import allowed_rules
 
 Priced = TypeVar("Priced", Flight, Hotel)
 
-_ROOMS_THAT_PASS = {
-    "entire room": ("Entire home/apt",),
-    "private room": ("Private room",),
-    "shared room": ("Shared room",),
-    "not shared room": ("Private room", "Entire home/apt"),
-}
-
-
 def _passes(hotel: Hotel, constraint: LocalConstraint, nights: int) -> bool:
     return (
         hotel.minimum_nights <= nights
-        and (not constraint.room_type or hotel.room_type in _ROOMS_THAT_PASS[constraint.room_type])
+        and (not constraint.room_type or hotel.room_type in ROOM_TYPES[constraint.room_type])
         and (not constraint.house_rule or constraint.house_rule in allowed_rules(hotel.house_rules))
     )
 
