@@ -35,4 +35,5 @@ def natural_gradient_norm(policy: Vector, rewards: Vector) -> float:
     """
     gradient = policy * (rewards - policy @ rewards)
     fisher = np.diag(policy) - np.outer(policy, policy)
-    return float(np.sqrt(gradient @ np.linalg.pinv(fisher) @ gradient))
+    squared = gradient @ np.linalg.pinv(fisher) @ gradient
+    return float(np.sqrt(max(squared, 0.0)))  # rounding may leave less than nothing
