@@ -71,10 +71,9 @@ def test_a_name_spells_every_factor_of_its_cell(experiment: Experiment) -> None:
         assert factors_of(cell.name) == {name: str(value) for name, value in cell.factors().items()}
 
 
-BAD = ("", "m-macro-grpo-mixed1000", "m-macro-grpo-mixed-noise0", "m-macro-grpo-mixed1-noise")
-
-
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize(
+    "name", ["", "m-macro-grpo-mixed1000", "m-macro-grpo-mixed-noise0", "m/macro-grpo-mixed1-noise0"]
+)
 def test_what_is_no_cell_name_is_refused(name: str) -> None:
     with pytest.raises(StarlabError, match="is not the name of a cell"):
         factors_of(name)

@@ -14,7 +14,7 @@ with Job(snakemake) as job:
     settings = dict(snakemake.params.settings)
     start = base_folder(settings["model"])
     trajectories = Path(snakemake.input.trajectories)
-    inputs = {"start": weights(start), "trajectories": [trajectories]}
+    inputs = {"start": weights(start), "trajectories": trajectories}
     with job.run(f"sft-{scale}", settings, inputs, {"scale": scale}) as log:
         lora = settings.pop("lora")
         del settings["scale"], settings["model"]

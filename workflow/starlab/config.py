@@ -15,7 +15,7 @@ from .fields import EVERY, Count, Mix, OneOrMore, Percent, PerScale, Rate, Secti
 
 class World(Section):
     """The miniature travel world: two databases drawn from the same distribution, and the knowledge base. Its tables
-    are as large as there are names for (`travel/names.py`)."""
+    are at most as large as there are names (`travel/names.py`)."""
 
     seed: int = 0
     """Draws the training database, the unseen one and the knowledge base; each gets its own stream."""

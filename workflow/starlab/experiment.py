@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from .complaints import complaint, describe
 from .config import Experiment
+from .consistency import problems
 from .errors import StarlabError
-from .matrix import problems
 
 
 def merge(base: dict[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:

@@ -75,7 +75,8 @@ def reference(section: type[Section], place: str = "") -> Iterator[tuple[str, st
 
 def _inside(annotation: Any) -> tuple[type[Section] | None, str]:
     """The section that a field holds, by itself or several times, and what stands for the name or number of one."""
-    place, kind = unwrap(annotation), get_origin(unwrap(annotation))
+    place = unwrap(annotation)
+    kind = get_origin(place)
     if kind is dict:
         return _inside(get_args(place)[1])[0], "NAME."
     if kind is tuple:

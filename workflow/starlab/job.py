@@ -101,8 +101,7 @@ class Job:
         seed = int(self.snakemake.wildcards.seed)
         stage = STAGES.get(self.snakemake.rule, self.snakemake.rule)
         identity = deepcopy(dict(settings))
-        files = {key: [given] if isinstance(given, Path) else given for key, given in inputs.items()}
-        identity |= {"inputs": {key: content_sha256(*paths) for key, paths in files.items()}}
+        identity |= {"inputs": {key: content_sha256(*_listed(files)) for key, files in inputs.items()}}
         evaluation = self.snakemake.params.get("evaluation")
         if evaluation is not None:
             identity |= {MEASURED: {**evaluation, "panels": self._panel_hashes()}}
@@ -112,7 +111,7 @@ class Job:
     def _panel_hashes(self) -> dict[str, str]:
         """Hashes of what `panels` reads."""
         files = self.snakemake.input
-        return {name: content_sha256(*map(Path, _listed(files[name]))) for name in PANELS}
+        return {name: content_sha256(*_listed(files[name])) for name in PANELS}
 
     def panels(self) -> list[Panel]:
         """What policies are measured on: trips in both databases, and knowledge questions."""
@@ -150,8 +149,9 @@ class Job:
         raise SystemExit(STOPPED if isinstance(error, KeyboardInterrupt) else 1) from None
 
 
-def _listed(files: Any) -> list[str]:
-    return [files] if isinstance(files, str) else list(files)
+def _listed(files: Any) -> list[Path]:
+    """One file or several, as Snakemake and scripts give them."""
+    return [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
 
 
 def reason(error: BaseException, log: Path) -> str:

@@ -7,19 +7,17 @@ trained once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from itertools import product
 from typing import Any
 
 from .config import Experiment, Row
-from .errors import StarlabError, nearest
-from .fields import EVERY, per_scale
+from .errors import StarlabError
+from .fields import per_scale
 from .pivot import settings as demonstrations
-from .pivot.cells import ON_DEMONSTRATIONS, PIVOTS, SFTLONG
-from .rewards import CHANGING, REWARDS
-from .travel import names
+from .pivot.cells import ON_DEMONSTRATIONS
 
 FACTORS = ("scale", "reward", "algorithm", "mix", "size", "noise")
 
@@ -80,69 +78,6 @@ def choices(row: Row, factor: str, experiment: Experiment) -> tuple[Any, ...]:
     if value is None:
         value = getattr(experiment.matrix.held, factor)
     return value if isinstance(value, tuple) else (value,)
-
-
-def problems(experiment: Experiment) -> Iterator[tuple[tuple[int | str, ...], str]]:
-    """What the sections cannot see one by one: (path in the file, what is wrong) for each unknown name."""
-    ladder = experiment.policy.ladder
-    rates = (("sft", experiment.sft.lr), ("rl", experiment.rl.lr), ("pivot", experiment.pivot.lr))
-    for section, value in rates:
-        if EVERY not in value and set(value) != set(ladder):
-            found = f"expected a number for each of {', '.join(ladder)}; got {', '.join(value)}"
-            yield (section, "lr"), found
-    if len(set(experiment.seeds)) < len(experiment.seeds):
-        yield ("seeds",), f"each seed once; got {', '.join(map(str, experiment.seeds))}"
-    if len(set(experiment.data.days)) < len(experiment.data.days):
-        yield ("data", "days"), f"each length once; got {', '.join(map(str, experiment.data.days))}"
-    for theirs, ours in experiment.findings.scales.items():
-        if ours not in ladder:
-            yield ("findings", "scales", theirs), f"no scale is called {ours!r}; {nearest(ours, ladder)}"
-    world = experiment.world
-    if world.states * world.cities_per_state > len(names.CITIES):
-        found = f"there are names for {len(names.CITIES)} cities; got {world.states} states x {world.cities_per_state}"
-        yield ("world", "cities_per_state"), found
-    for table in ("hotels", "restaurants", "attractions", "flights", "dates"):
-        most = len(getattr(names, table.upper()))
-        if getattr(world, table) > most:
-            yield ("world", table), f"expected at most {most}, as many as have names; got {getattr(world, table)}"
-    rl, evaluation = experiment.rl, experiment.evaluation
-    if rl.prompts * rl.group % rl.minibatches:
-        found = f"expected a divisor of prompts x group = {rl.prompts * rl.group}; got {rl.minibatches}"
-        yield ("rl", "minibatches"), found
-    turns = (("rl", rl.max_tokens, rl.max_turn_tokens), ("evaluation", evaluation.max_tokens, evaluation.turn_tokens))
-    for section, longest, turn in turns:
-        if longest <= turn:
-            yield (section, "max_tokens"), f"expected more than the {turn} tokens that one turn may have; got {longest}"
-    known = {
-        "scale": frozenset(ladder),
-        "reward": frozenset(REWARDS),
-        "algorithm": algorithms(),
-    }
-    for index, row in enumerate(experiment.matrix.axes):
-        for factor, valid in known.items():
-            for value in choices(row, factor, experiment):
-                if value not in valid:
-                    found = f"no {factor} is called {value!r}; {nearest(value, valid)}"
-                    yield ("matrix", "axes", index, factor), found
-        named = ON_DEMONSTRATIONS.intersection(choices(row, "algorithm", experiment))
-        if named and set(choices(row, "noise", experiment)) != {0}:
-            found = f"{', '.join(sorted(named))} call no tools in training: their noise is 0, in a row of their own"
-            yield ("matrix", "axes", index, "noise"), found
-        branching = {"arpo", "arpo_random"}.intersection(choices(row, "algorithm", experiment))
-        if branching and rl.backend != "engine":
-            found = f"{', '.join(sorted(branching))} branch, which vLLM cannot; take `rl.backend: engine`"
-            yield ("matrix", "axes", index, "algorithm"), found
-        changing = CHANGING.intersection(choices(row, "reward", experiment))
-        if named & set(PIVOTS) and changing:
-            others = ", ".join(sorted(changing))
-            found = f"turns are profiled once, so their reward cannot change on the way; take another than {others}"
-            yield ("matrix", "axes", index, "reward"), found
-    cells = [cell.name for cell in expand(experiment)]
-    for name in experiment.matrix.overrides:
-        if name not in cells:
-            yield ("matrix", "overrides", name), unknown(name, cells)
-        elif experiment.matrix.overrides[name].steps and f"-{SFTLONG}-" in name:
-            yield ("matrix", "overrides", name, "steps"), "its length is in epochs (`pivot.sft_epochs`)"
 
 
 def find(cells: Iterable[Cell], name: str) -> Cell:

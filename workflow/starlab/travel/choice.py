@@ -17,6 +17,7 @@ from .rendering import allowed_rules
 
 Priced = TypeVar("Priced", Flight, Hotel)
 
+
 def _passes(hotel: Hotel, constraint: LocalConstraint, nights: int) -> bool:
     return (
         hotel.minimum_nights <= nights
